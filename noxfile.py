@@ -1,0 +1,120 @@
+"""The one list of commands: what is run on a developer's machine is what CI runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.11.12"
+nox.options.default_venv_backend = "uv|virtualenv"
+# A missing Python is skipped with a message, and is an error in CI; it is never downloaded
+# behind the developer's back.
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+PYTHONS = nox.project.python_versions(PROJECT)
+# The two ends of what the code has to bear: the oldest Python, and the newest, which alone
+# has everything that the code asks for by version.
+ENDS = [PYTHONS[0], PYTHONS[-1]]
+# A distribution with a strategy of its own, as a third party would publish it.
+PLUGIN = Path("tests/plugin_dist")
+
+
+@nox.session(default=False)
+def wheel(session: nox.Session) -> None:
+    """Build the wheel that the other sessions of this run install."""
+    session.install("build")
+    shutil.rmtree(_wheel_dir(session), ignore_errors=True)
+    session.run("python", "-m", "build", "--wheel", f"--outdir={_wheel_dir(session)}", silent=True)
+
+
+@nox.session(python=PYTHONS, requires=["wheel"])
+def tests(session: nox.Session) -> None:
+    """Run every test, all strategies, from the installed wheel."""
+    _install_for_tests(session)
+    _pytest(session)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, import rules and types."""
+    # Editable: the type checkers and import-linter have to find the checkout, not a copy.
+    session.install("-e", ".[cli]", *_group("lint"), *_group("test"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+    # Twice: what stands behind a version check is seen by one of the two only.
+    for python in ENDS:
+        session.run("mypy", f"--python-version={python}")
+    for python in ENDS:
+        session.run("pyright", f"--pythonversion={python}")
+
+
+@nox.session(python=ENDS, default=False, requires=["wheel"])
+def coverage(session: nox.Session) -> None:
+    """Measure branch coverage, threads and child processes included."""
+    _install_for_tests(session)
+    _pytest(session, "-m", "coverage", "run")
+    session.notify("coverage_report")
+
+
+@nox.session(default=False)
+def coverage_report(session: nox.Session) -> None:
+    """Combine what `coverage` has measured under all its Pythons, and report."""
+    session.install(*_group("test"))
+    session.run("coverage", "combine")
+    session.run("coverage", "report")
+
+
+@nox.session(python=PYTHONS[0], venv_backend="uv", default=False, requires=["wheel"])
+def minimums(session: nox.Session) -> None:
+    """Run the tests with the lowest direct dependencies that pyproject.toml allows."""
+    # First ours at their lowest, then the tools at their newest: these raise a version only
+    # where they cannot live with ours.
+    session.install("--resolution=lowest-direct", f"{_wheel(session)}[cli]")
+    session.install(*_group("test"), *_plugin())
+    _pytest(session)
+
+
+@nox.session(default=False, requires=["wheel"])
+def bench(session: nox.Session) -> None:
+    """Run the benchmarks named after `--`, else all of them; nothing here passes or fails by time."""
+    scripts = session.posargs or sorted(str(path) for path in Path("benchmarks").glob("[!_]*.py"))
+    if not scripts:
+        session.skip("there are no benchmarks")
+    session.install(f"{_wheel(session)}[cli]")
+    for script in scripts:
+        session.run("python", script)
+
+
+def _wheel_dir(session: nox.Session) -> Path:
+    return Path(session.cache_dir) / "wheel"
+
+
+def _wheel(session: nox.Session) -> Path:
+    found = sorted(_wheel_dir(session).glob("*.whl"))
+    if len(found) != 1:
+        session.error(f"expected one wheel in {_wheel_dir(session)}, found {len(found)}; run `nox -s wheel`")
+    return found[0]
+
+
+def _group(name: str) -> tuple[str, ...]:
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+def _plugin() -> tuple[str, ...]:
+    return (f"./{PLUGIN}",) if PLUGIN.is_dir() else ()
+
+
+def _install_for_tests(session: nox.Session) -> None:
+    session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugin())
+
+
+def _pytest(session: nox.Session, *runner: str) -> None:
+    # -P: without it the checkout stands first on sys.path, and it is the wheel that is to be
+    # tested. tests/architecture/test_installed.py holds us to it by the variable.
+    session.run("python", "-P", *runner, "-m", "pytest", *session.posargs, env={"TOOLEXEC_EXPECT_WHEEL": "1"})
