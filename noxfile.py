@@ -14,6 +14,10 @@ nox.options.default_venv_backend = "uv|virtualenv"
 # behind the developer's back.
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = os.environ.get("CI", "").lower() not in ("", "0", "false")
+# Left alone, uv trusts its own list of certificates and not the system's: behind a proxy that
+# signs with its own, pip would work and uv would not.  (The older releases know the second name.)
+os.environ.setdefault("UV_SYSTEM_CERTS", "true")
+os.environ.setdefault("UV_NATIVE_TLS", "true")
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)
