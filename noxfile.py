@@ -9,6 +9,7 @@ from pathlib import Path
 import nox
 
 nox.needs_version = ">=2025.11.12"
+nox.options.sessions = ["lint", "tests"]
 nox.options.default_venv_backend = "uv|virtualenv"
 # A missing Python is skipped with a message, and is an error in CI; it is never downloaded
 # behind the developer's back.
