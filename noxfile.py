@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2025.11.12"
+nox.needs_version = ">=2026.2.9"  # older ones cannot renew an environment that uv has made
 nox.options.sessions = ["lint", "tests"]
 nox.options.default_venv_backend = "uv|virtualenv"
 # A missing Python is skipped with a message, and is an error in CI; it is never downloaded
