@@ -1,0 +1,1 @@
+"""What both isolated strategies say over a wire, and how they pack it."""

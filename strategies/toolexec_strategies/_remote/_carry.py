@@ -1,0 +1,167 @@
+"""Parcels to a worker and outcomes back, as bytes; what cannot travel becomes an answer, never a dead reader."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from toolexec import UnsendableError
+from toolexec.lowlevel import Outcome, Parcel, Progress, error_form
+from toolexec_strategies._remote._culprit import find_culprit, runner_name
+from toolexec_strategies._remote._exceptions import flatten, rebuild
+from toolexec_strategies._remote._pickles import (
+    ReplyPickler,
+    RequestPickler,
+    dumps,
+    remember_received,
+    trial_loads,
+)
+from toolexec_strategies._remote._wire import Payload
+
+Hint = Callable[[BaseException], str | None]
+
+
+class Request(NamedTuple):
+    """A parcel, packed.
+
+    Attributes:
+        payload: What travels.
+        modules: The modules a worker imports when it unpacks it.
+    """
+
+    payload: bytes
+    modules: frozenset[str]
+
+
+def pack_request(parcel: Parcel, strategy: str) -> Request:
+    """Pack a call for a worker.
+
+    Raises:
+        UnsendableError: Something of it cannot travel; it names the tool, the runner and the part.
+    """
+    with io.BytesIO() as file:
+        pickler = RequestPickler(file)
+        try:
+            # The classes come last: pickling what stands before them finds them.
+            pickler.dump((*parcel, pickler.classes))
+        except BaseException as exc:  # noqa: BLE001 - pickling runs the objects' own code
+            raise _unsendable_request(parcel, strategy, exc) from exc
+        return Request(file.getvalue(), frozenset(pickler.modules))
+
+
+def unpack_request(payload: Payload) -> Parcel:
+    """In a worker: the parcel again; raises whatever loading it raises."""
+    *fields, classes = pickle.loads(payload)
+    remember_received(classes)
+    return Parcel(*fields)
+
+
+def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> bytes:
+    """In a worker: pack what a call came to; never raises.
+
+    Args:
+        outcome: What it came to.
+        parcel: The call, or None when it could not be unpacked.
+        where: What the worker is, in words.
+        hint: Adds advice to an exception that has to do with the kind of worker.
+    """
+    if outcome.status == "ok":
+        try:
+            return dumps(("ok", outcome.value), ReplyPickler)
+        except BaseException as exc:  # noqa: BLE001 - pickling runs the objects' own code
+            outcome = Outcome("unsendable", exception=_unsendable_result(outcome.value, parcel, where, exc))
+    exc = outcome.exception
+    form: dict[str, Any] | None = None
+    if exc is not None:
+        advice = hint(exc) if hint is not None else None
+        if advice is not None:
+            exc.add_note(advice)
+        form = error_form(exc)
+        if advice is not None:
+            form["message"] = f"{advice}: {form['message']}"
+    reply = (
+        outcome.status,
+        form if outcome.status != "cancelled" else None,
+        None if exc is None else flatten(exc, lambda obj: dumps(obj, ReplyPickler), trial_loads),
+        "" if form is None else "\n".join(form["backtrace"]),
+        outcome.reason,
+    )
+    return pickle.dumps(reply, protocol=5)
+
+
+def unpack_outcome(payload: Payload, parcel: Parcel, where: str) -> Outcome:
+    """In the host: the outcome again; never raises, whatever loading runs."""
+    try:
+        status, *rest = pickle.loads(payload)
+        if status == "ok":
+            return Outcome("ok", *rest)
+        form, nodes, text, reason = rest
+        exc = None if nodes is None else rebuild(nodes, text)
+        return Outcome(status, form, exception=exc, reason=reason)
+    except BaseException as exc:  # noqa: BLE001 - the value's class runs here, and must not end the reader
+        error = UnsendableError(
+            f"tool {parcel.name!r} ({runner_name(parcel.source)}) returned a value that came back from {where} but "
+            f"cannot be rebuilt in this process ({type(exc).__name__}: {_words(exc)}); return plain data"
+        )
+        error.__cause__ = exc
+        return Outcome("unsendable", exception=error)
+
+
+def pack_progress(progress: Progress) -> bytes:
+    """In a worker: pack a report; never raises."""
+    try:
+        return dumps(tuple(progress), ReplyPickler)
+    except BaseException:  # noqa: BLE001 - pickling runs the objects' own code
+        # A report is no answer: better one without its data than none, or a failed call.
+        return pickle.dumps((progress.done, progress.total, str(progress.message), None), protocol=5)
+
+
+def unpack_progress(payload: Payload) -> Progress | None:
+    """In the host: the report again, or None when it cannot be rebuilt."""
+    try:
+        return Progress(*pickle.loads(payload))
+    except BaseException:  # noqa: BLE001 - as in unpack_outcome
+        return None
+
+
+def _unsendable_request(parcel: Parcel, strategy: str, failure: BaseException) -> UnsendableError:
+    def attempt(part: object) -> None:
+        dumps(part, RequestPickler)
+
+    runner = runner_name(parcel.source)
+    named = [(f"argument {name!r}", value) for name, value in parcel.kwargs.items()]
+    named += [(f"argument {place}", value) for place, value in enumerate(parcel.args, 1)]
+    for label, value in [("", parcel.source), *named]:
+        culprit = find_culprit(value, attempt)
+        if culprit is not None:
+            what = f"{label} of " if label else ""
+            return UnsendableError(
+                f"the {strategy} strategy cannot carry {what}tool {parcel.name!r} ({runner}): {culprit}; "
+                "give it something that can be pickled, make it inside the tool, or use the thread strategy"
+            )
+    return UnsendableError(
+        f"the {strategy} strategy cannot carry tool {parcel.name!r} ({runner}): {type(failure).__name__}: "
+        f"{_words(failure)}"
+    )
+
+
+def _unsendable_result(value: object, parcel: Parcel | None, where: str, failure: BaseException) -> UnsendableError:
+    def attempt(part: object) -> None:
+        dumps(part, ReplyPickler)
+
+    culprit = find_culprit(value, attempt)
+    what = str(culprit) if culprit is not None else f"{type(failure).__name__}: {_words(failure)}"
+    tool = "" if parcel is None else f"tool {parcel.name!r} ({runner_name(parcel.source)}) "
+    return UnsendableError(
+        f"{tool}returned a value that cannot come back from {where}: {what}; return plain data, or use the "
+        "thread strategy"
+    )
+
+
+def _words(exc: BaseException) -> str:
+    try:
+        return str(exc)
+    except BaseException:  # noqa: BLE001 - a broken __str__
+        return "(no text)"

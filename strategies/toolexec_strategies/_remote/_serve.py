@@ -1,0 +1,58 @@
+"""The worker's side of one call: unpack it, run it, pack what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from toolexec import Interrupt
+from toolexec.lowlevel import CurrentCall, Outcome, Parcel, Progress, perform
+from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
+
+Post = Callable[[bytes, bytes], None]
+
+
+def answer(
+    payload: _wire.Payload,
+    post: Post,
+    where: str,
+    *,
+    adopt: Callable[[CurrentCall], object] | None = None,
+    hint: Hint | None = None,
+) -> bytes:
+    """Run one packed call and give its packed outcome; never raises.
+
+    Args:
+        payload: The request.
+        post: Sends a frame to the host; used for the start and for progress.
+        where: What this worker is, in words.
+        adopt: Told of the call's state before the body runs.
+        hint: Adds advice to an exception that has to do with this kind of worker.
+    """
+    try:
+        parcel = unpack_request(payload)
+    except BaseException as exc:  # noqa: BLE001 - unpacking imports the tool's module
+        return pack_outcome(Outcome("raised", exception=exc), None, where, hint)
+
+    def sink(progress: Progress) -> None:
+        post(_wire.PROGRESS, pack_progress(progress))
+
+    call = CurrentCall(parcel.id, parcel.name, sink)
+    if adopt is not None:
+        adopt(call)
+    try:
+        outcome = entry_frame(parcel, call, post)
+    except BaseException as exc:  # noqa: BLE001 - an Interrupt that landed behind the engine's own try
+        outcome = _stopped(call) if call.asked and isinstance(exc, Interrupt) else Outcome("raised", exception=exc)
+    return pack_outcome(outcome, parcel, where, hint)
+
+
+def entry_frame(parcel: Parcel, call: CurrentCall, post: Post) -> Outcome:
+    """Run the body: an Interrupt is raised only into what this frame calls."""
+    if call.asked:  # asked before it began: never start
+        return _stopped(call)
+    return perform(parcel.source, parcel.args, parcel.kwargs, call, parcel.loop, lambda: post(_wire.STARTED, b""))
+
+
+def _stopped(call: CurrentCall) -> Outcome:
+    return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)

@@ -1,0 +1,175 @@
+"""Frames over a descriptor: one byte for the kind, eight for the length, then the payload."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final
+
+# The kinds of frames.  Host to worker:
+SETTINGS: Final = b"E"  # sys.path and the like, as marshal; empty where nothing changed
+REQUEST: Final = b"Q"  # a packed parcel
+ASK: Final = b"A"  # stop, please; the payload is the reason
+# Worker to host:
+STARTED: Final = b"S"  # the body begins now
+PROGRESS: Final = b"P"
+RESULT: Final = b"R"  # a packed outcome; nothing follows it
+
+_KINDS: Final = SETTINGS + REQUEST + ASK + STARTED + PROGRESS + RESULT
+_HEADER: Final = struct.Struct("!cQ")
+
+# Small frames come several in one read; a payload larger than this is read straight into its own
+# buffer, whose size is known from the header.  (A buffer grown chunk by chunk took 65 s for 100 MB.)
+_CHUNK: Final = 65536
+
+# The most the reader sets aside on the word of a header alone.  Not a limit on what a call may
+# send: it only tells garbage on the wire (a tool may write to any descriptor) from a length.
+_MOST: Final = 1 << 46
+
+Payload = bytes | bytearray | memoryview
+Frame = tuple[bytes, Payload]
+
+
+class Garbled(Exception):  # noqa: N818 - an event on the wire, not an error of the reader
+    """What came over the wire is no frame."""
+
+
+if hasattr(os, "readv"):
+
+    def _read_into(fd: int, view: memoryview) -> int:
+        return os.readv(fd, [view])
+
+else:  # Windows, where only the interpreter strategy comes by, and so Python 3.14 or newer
+
+    def _read_into(fd: int, view: memoryview) -> int:
+        return int(os.readinto(fd, view))  # type: ignore[attr-defined, unused-ignore]
+
+
+class Reader:
+    """Reads frames from a descriptor that nobody else reads.
+
+    Args:
+        fd: The descriptor; it stays its maker's.
+        wait: Called when a non-blocking descriptor has nothing to read; returns when it has, or
+            raises what shall come out of :meth:`frame`.  None for a blocking descriptor.
+    """
+
+    __slots__ = ("_buffer", "_end", "_fd", "_start", "_view", "_wait")
+
+    def __init__(self, fd: int, wait: Callable[[], object] | None = None) -> None:
+        self._fd = fd
+        self._wait = wait
+        self._buffer = bytearray(_CHUNK)
+        self._view = memoryview(self._buffer)
+        self._start = self._end = 0  # what was read and not yet handed out
+
+    def frame(self) -> Frame:
+        """The next frame; the payload is the caller's to keep.
+
+        Raises:
+            EOFError: The other side closed, between two frames or within one.
+            Garbled: This is no frame.
+        """
+        self._have(_HEADER.size)
+        kind, length = _HEADER.unpack_from(self._buffer, self._start)
+        if kind not in _KINDS or length > _MOST:
+            raise Garbled(f"no frame begins with {bytes(self._view[self._start : self._start + _HEADER.size])!r}")
+        self._start += _HEADER.size
+        return kind, self._take(length)
+
+    def rest(self) -> bytes:
+        """What was read beyond the last frame; it is then the caller's."""
+        rest = bytes(self._view[self._start : self._end])
+        self._start = self._end = 0
+        return rest
+
+    def _have(self, count: int) -> None:
+        """Fill the buffer until it holds ``count`` unread bytes."""
+        if self._end - self._start >= count:
+            return
+        if self._start:
+            rest = self._buffer[self._start : self._end]
+            self._start, self._end = 0, len(rest)
+            self._view[: self._end] = rest
+        while self._end < count:
+            self._end += self._read(self._view[self._end :])
+
+    def _take(self, length: int) -> Payload:
+        ready = min(length, self._end - self._start)
+        head = self._view[self._start : self._start + ready]
+        self._start += ready
+        if ready == length:
+            return bytes(head)
+        try:
+            payload = bytearray(length)
+        except (MemoryError, OverflowError):
+            raise Garbled(f"a frame announces {length} bytes, more than there is memory for") from None
+        payload[:ready] = head
+        view = memoryview(payload)[ready:]
+        while len(view):
+            view = view[self._read(view) :]
+        return payload
+
+    def _read(self, view: memoryview) -> int:
+        while True:
+            try:
+                count = _read_into(self._fd, view)
+            except BlockingIOError:
+                assert self._wait is not None, "a descriptor without wait has to block"
+                self._wait()
+                continue
+            if count == 0:
+                raise EOFError("the other side closed the wire")
+            return count
+
+
+def ask_frame(reason: str) -> bytes:
+    """A whole frame that asks to stop, small enough to be written at one go."""
+    payload = reason.encode(errors="replace")[:4096]
+    return _HEADER.pack(ASK, len(payload)) + payload
+
+
+def read_ask(data: bytes) -> str | None:
+    """The reason in a frame of :func:`ask_frame`, or None when this is none."""
+    if len(data) < _HEADER.size:
+        return None
+    kind, length = _HEADER.unpack_from(data)
+    payload = data[_HEADER.size :]
+    return payload.decode(errors="replace") if kind == ASK and len(payload) >= length else None
+
+
+def send(fd: int, *frames: Frame, wait: Callable[[], object] | None = None) -> None:
+    """Write frames whole, one after another.
+
+    Args:
+        fd: The descriptor.
+        *frames: Kind and payload each.
+        wait: Called when a non-blocking descriptor takes no more; returns when it does, or raises
+            what shall come out of here.  None for a blocking descriptor.
+
+    Raises:
+        OSError: The other side is gone.
+    """
+    views: list[Payload] = []
+    for kind, payload in frames:
+        views.append(_HEADER.pack(kind, len(payload)))
+        if len(payload):
+            views.append(payload)
+    while views:
+        try:
+            count = _write(fd, views)
+        except BlockingIOError:
+            assert wait is not None, "a descriptor without wait has to block"
+            wait()
+            continue
+        while count and count >= len(views[0]):
+            count -= len(views.pop(0))
+        if count:
+            views[0] = memoryview(views[0])[count:]
+
+
+def _write(fd: int, views: Sequence[Payload]) -> int:
+    if hasattr(os, "writev"):
+        return os.writev(fd, views)
+    return os.write(fd, views[0])

@@ -1,0 +1,177 @@
+"""The forked child: one process, one call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import types
+from contextvars import Context
+from typing import Any, NoReturn
+
+from toolexec import Interrupt
+from toolexec.lowlevel import CurrentCall
+from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._serve import answer, entry_frame
+from toolexec_strategies._remote._settings import apply_settings
+from toolexec_strategies.fork import _platform
+
+WHERE = "the forked child"
+
+# How long after an Interrupt was swallowed (raised inside a ``__del__`` or a gc callback, where
+# Python drops it) the next one is tried.  Longer than any such callback should take.
+_AGAIN_S = 0.06
+
+
+def live(fd: int, server: int, warm: bytes) -> NoReturn:
+    """Wait for a request, answer it, end.
+
+    Args:
+        fd: The wire to the host.
+        server: The server's pid.
+        warm: A packed call of nothing.
+    """
+    try:
+        _Child(fd).run(server, warm)
+    except BaseException:  # noqa: BLE001 - whatever it is, this process must never return into the server's loop
+        sys.excepthook(*sys.exc_info())
+        os._exit(70)  # EX_SOFTWARE
+    os._exit(0)
+
+
+class _Child:
+    def __init__(self, fd: int) -> None:
+        self.wire = socket.socket(fileno=fd)
+        self.fd = fd
+        self.reader = _wire.Reader(fd)
+        self.pid = os.getpid()
+        self.main_thread = threading.get_ident()
+        self.lock = threading.Lock()  # frames of a tool's several threads must not mix
+        self.call: CurrentCall | None = None
+        self.asked = False
+        self.posting = False
+        self.owed = False
+
+    def run(self, server: int, warm: bytes) -> None:
+        os.setsid()
+        _platform.die_with_parent(server)
+        self._own_signals()
+        numpy_random: Any = sys.modules.get("numpy.random")
+        if numpy_random is not None:  # ``random`` reseeds itself after a fork
+            numpy_random.seed()
+        Context().run(answer, warm, lambda *_: None, WHERE)
+        try:
+            settings = self.reader.frame()[1]
+            request = self.reader.frame()[1]
+        except EOFError:  # a spare that is not needed any more
+            return
+        apply_settings(settings)
+        payload = answer(request, self._post, WHERE, adopt=self._adopt)
+        del request
+        if os.getpid() != self.pid:  # the tool forked, and this is not the one that was called
+            os._exit(0)
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+            _flush(stream)
+        with self.lock:
+            _wire.send(self.fd, (_wire.RESULT, payload))
+
+    def _own_signals(self) -> None:
+        # What a fresh Python has: an ignored signal would be inherited by what the tool starts.
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # SIGURG: by default it is ignored, so one that strays into what the tool starts harms nothing.
+        signal.signal(signal.SIGURG, self._on_ask)
+        sys.unraisablehook = self._on_unraisable
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    def _adopt(self, call: CurrentCall) -> None:
+        self.call = call
+        # An ask that came while the request was still being read or unpacked.  Should one come
+        # right here, the handler finds the call: either of the two tells it.
+        if self.asked and not call.asked:
+            self._tell(call)
+
+    def _on_ask(self, _number: int, frame: types.FrameType | None) -> None:
+        self.asked = True
+        call = self.call
+        if call is None:  # the request may not be read yet: leave the wire alone, and see _adopt
+            return
+        if not call.asked:
+            self._tell(call)
+        if call.cancels:  # the body awaits in a loop of its own: its task is cancelled natively
+            call.cancel_once()
+        elif self.posting:
+            self.owed = True  # half a frame on the wire would be the end of the call: _post raises
+        elif _under_entry(frame):
+            raise call.interrupt()
+
+    def _tell(self, call: CurrentCall) -> None:
+        call.reason = self._reason()
+        call.asked = True
+
+    def _reason(self) -> str:
+        """The words that the host sent along."""
+        data = self.reader.rest()
+        try:
+            data += self.wire.recv(1 << 16, socket.MSG_DONTWAIT)
+        except OSError:
+            pass
+        return _wire.read_ask(data) or "interrupted"
+
+    def _post(self, kind: bytes, payload: bytes) -> None:
+        if os.getpid() != self.pid:  # a fork of the tool's: only the first process speaks to the host
+            return
+        if threading.get_ident() != self.main_thread:
+            with self.lock:
+                self._send(kind, payload)
+            return
+        if self.posting:  # a report out of a ``__del__`` that runs within a report
+            return
+        self.posting = True
+        try:
+            with self.lock:
+                self._send(kind, payload)
+        finally:
+            self.posting = False
+        if self.owed:
+            self.owed = False
+            assert self.call is not None
+            raise self.call.interrupt()
+
+    def _send(self, kind: bytes, payload: bytes) -> None:
+        try:
+            _wire.send(self.fd, (kind, payload))
+        except OSError:  # the host is gone, and this process will be any moment
+            pass
+
+    def _on_unraisable(self, unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:
+            again = threading.Timer(_AGAIN_S, os.kill, (self.pid, signal.SIGURG))
+            again.daemon = True
+            again.start()
+        else:
+            sys.__unraisablehook__(unraisable)
+
+
+def _under_entry(frame: types.FrameType | None) -> bool:
+    """Whether the frame is the body's, or what the engine called on its behalf.
+
+    The frames are asked and no flag, because between setting a flag and entering the body there is
+    always room for a signal.
+    """
+    while frame is not None:
+        if frame.f_code is entry_frame.__code__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _flush(stream: Any) -> None:
+    try:
+        if stream is not None:
+            stream.flush()
+    except BaseException:  # noqa: BLE001, S110 - closed by the tool, or its other end is gone
+        pass

@@ -1,0 +1,207 @@
+"""One call under fork, from the host: its request, its child, its answer or its loss."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+from typing import TYPE_CHECKING, Final
+
+from toolexec import UnsendableError, WorkerLost
+from toolexec.lowlevel import Job, Outcome
+from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._carry import Request, pack_request
+from toolexec_strategies._remote._hear import hear
+from toolexec_strategies._remote._settings import pack_settings
+from toolexec_strategies.fork._child import WHERE
+from toolexec_strategies.fork._process import ServerGone, ServerProcess
+from toolexec_strategies.fork._spare import Exited, Spare
+
+if TYPE_CHECKING:
+    from toolexec_strategies.fork._strategy import ForkStrategy
+
+# A child ends within a millisecond of its answer, unless flushing its output blocks; then it is killed.
+_EXIT_S: Final = 1.0
+
+# An interrupted call is delivered only when its process group is gone, which should be at once.
+_EXIT_BEFORE_DELIVERY_S: Final = 0.2
+
+# How long after the wire's end the exit report may take; beyond it the tool has closed the wire itself.
+_REPORT_S: Final = 0.5
+
+
+class Flight:
+    """One job and the child it runs in.
+
+    ``fly`` runs on a worker thread; ``ask``, ``stop`` and ``kill`` on any, without blocking.
+    """
+
+    def __init__(self, strategy: ForkStrategy, job: Job) -> None:
+        self.strategy = strategy
+        self.job = job
+        self.packed = False
+        self.spare: Spare | None = None
+        self.server: ServerProcess | None = None
+        self.arrivals: queue.SimpleQueue[Spare | ServerGone | None] = queue.SimpleQueue()
+        # One ask per call, by whoever gets the token; it is there once the whole request is sent,
+        # so that the ask's frame comes after it.
+        self.askable: list[int] = []
+
+    def fly(self) -> None:
+        """Run the call and deliver it; never raises."""
+        try:
+            self._fly()
+        finally:
+            self.job.slot = None  # or job and flight would keep each other, arguments and all
+
+    def _fly(self) -> None:
+        job = self.job
+        try:
+            request = pack_request(job.parcel, "fork")
+        except UnsendableError as exc:
+            job.deliver(Outcome("unsendable", exception=exc))
+            return
+        self.packed = True
+        try:
+            server = self.strategy.server_for(request, is_async=job.is_async, loop=job.parcel.loop)
+        except OSError as exc:
+            job.deliver(_lost(f"the fork server cannot be started: {exc}"))
+            return
+        self.server = server
+        try:
+            self._board(server, request)
+        finally:
+            server.leave()
+
+    def _board(self, server: ServerProcess, request: Request) -> None:
+        job, timeout = self.job, self.strategy.start_timeout
+        try:
+            spare = None if job.asked else server.take(self.arrivals, timeout)
+        except ServerGone as exc:
+            self.strategy.server_failed(server)
+            job.deliver(_lost(str(exc)))
+            return
+        except queue.Empty:
+            self.strategy.server_failed(server)
+            server.end()
+            job.deliver(_lost(f"the fork server gave no child within {timeout:g} s (start_timeout)"))
+            return
+        # The order is half of a handshake: whoever asks sets the flag first and looks for the child then.
+        self.spare = spare
+        if spare is None or job.asked:
+            if spare is not None:
+                self.spare = None
+                server.give_back(spare)
+            job.deliver(job.stopped())
+            return
+        try:
+            self._travel(server, spare, request)
+        finally:
+            server.drop(spare)
+
+    def _travel(self, server: ServerProcess, spare: Spare, request: Request) -> None:
+        job = self.job
+        outcome = self._converse(server, spare, request)
+        del request
+        if job.asked:
+            spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
+        job.deliver(outcome)
+        del outcome
+        server.refill()
+        if not spare.await_exit(_EXIT_S):
+            self._kill(spare)
+            spare.await_exit(_EXIT_S)
+
+    def _converse(self, server: ServerProcess, spare: Spare, request: Request) -> Outcome:
+        job = self.job
+        settings = pack_settings(server.baseline)
+        try:
+            try:
+                _wire.send(
+                    spare.wire,
+                    (_wire.SETTINGS, settings),
+                    (_wire.REQUEST, request.payload),
+                    wait=spare.wait_writable,
+                )
+            except OSError:
+                raise EOFError from None
+            self.askable.append(1)
+            if job.asked:  # asked while the request was under way
+                self.ask()
+            return hear(job, _wire.Reader(spare.wire, spare.wait_readable), WHERE)
+        except Exited:
+            return self._ended(spare)
+        except (EOFError, OSError):
+            if spare.await_exit(_REPORT_S):
+                return self._ended(spare)
+            why = "closed the descriptor that its answer was to come through"
+        except _wire.Garbled as exc:
+            why = f"wrote to the descriptor that its answer was to come through ({exc})"
+        self._kill(spare)
+        spare.await_exit(_EXIT_S)
+        return job.stopped() if job.asked else _lost(f"tool {job.parcel.name!r} (pid {spare.pid}) {why}", pid=spare.pid)
+
+    def _ended(self, spare: Spare) -> Outcome:
+        job, status, pid = self.job, spare.status, spare.pid
+        if status is None:
+            spare.abandon()
+        if job.asked:
+            return job.stopped()
+        who = f"the process of tool {job.parcel.name!r} (pid {pid})"
+        if status is None:
+            return _lost(f"the fork server died, and with it {who}", pid=pid)
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            guess = ", perhaps because the system ran out of memory" if number == signal.SIGKILL else ""
+            return _lost(f"{who} was ended by {_signal_name(number)}{guess}", pid=pid, signal_number=number)
+        code = os.waitstatus_to_exitcode(status)
+        return _lost(f"{who} exited with code {code} before it answered", pid=pid, exit_code=code)
+
+    def ask(self) -> None:
+        """Have Interrupt raised in the child, once; a call without a child ends its wait."""
+        spare = self.spare
+        if spare is None:
+            self.arrivals.put(None)
+            return
+        try:
+            self.askable.pop()
+        except IndexError:  # asked already; or the request is still under way, and _converse will ask
+            return
+        if not spare.signal(signal.SIGURG, _wire.ask_frame(self.job.call.reason)):
+            assert self.server is not None
+            self.server.signal_group(spare, signal.SIGURG)
+
+    def stop(self) -> None:
+        """SIGTERM to the child's process group."""
+        if self.spare is None:
+            self.arrivals.put(None)
+        elif self.server is not None:
+            self.server.signal_group(self.spare, signal.SIGTERM)
+
+    def kill(self) -> bool:
+        """SIGKILL to the child's process group; whether the delivery is near."""
+        if self.spare is None:
+            self.arrivals.put(None)
+            return self.packed
+        self._kill(self.spare)
+        return True
+
+    def _kill(self, spare: Spare) -> None:
+        # The child itself by its pidfd, should the server be busy with an import; whenever a child
+        # has died, the server kills what is left of its group.
+        spare.signal(signal.SIGKILL)
+        if self.server is not None:
+            self.server.signal_group(spare, signal.SIGKILL)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _lost(
+    message: str, *, pid: int | None = None, exit_code: int | None = None, signal_number: int | None = None
+) -> Outcome:
+    return Outcome("lost", exception=WorkerLost(message, pid=pid, exit_code=exit_code, signal=signal_number))

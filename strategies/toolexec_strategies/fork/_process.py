@@ -1,0 +1,323 @@
+"""The fork server as the host holds it: started, asked for children, listened to, ended."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from toolexec_strategies._remote._settings import current_folder, import_path
+from toolexec_strategies._workers import run_in_thread
+from toolexec_strategies.fork import _control
+from toolexec_strategies.fork._spare import Spare
+
+# How long the server may take to end once its control socket is closed.  It kills and reaps its
+# children first, which takes milliseconds; a server that is stopped or hangs in an import is killed.
+_END_S: Final = 3.0
+
+# Options that make a Python print or trace about itself: the server's output is the host's.
+_OWN_X_OPTIONS: Final = ("importtime", "perf", "perf_jit", "presite", "showrefcount")
+
+
+class ServerGone(Exception):  # noqa: N818 - an event of the server's life
+    """The server ended, or cannot fork; the text says which."""
+
+
+# What a waiting call is handed: a child, None (look whether you still want one), or a failure.
+Arrival = Spare | ServerGone | None
+Arrivals = queue.SimpleQueue[Arrival]
+
+
+class ServerProcess:
+    """One fork server.
+
+    Its lock is only ever taken on worker threads, which nothing is raised into.
+
+    Args:
+        spares: How many idle children to keep ready.
+        on_thread_left: Told of a module whose import left a thread running; the server is of no
+            more use then.
+    """
+
+    def __init__(self, spares: int, on_thread_left: Callable[[str], object]) -> None:
+        self.baseline = dict(os.environ)
+        self.spares = spares
+        self.on_thread_left = on_thread_left
+        self.usable = True  # may new calls use it?
+        self.dead: ServerGone | None = None
+        self.epoch = 0
+        self.loaded: set[str] = set()
+        self.loading: list[tuple[int, list[str]]] = []
+        self._lock = threading.Lock()
+        self._idle: deque[Spare] = deque()
+        self._waiting: deque[Arrivals] = deque()
+        self._held: set[Spare] = set()
+        self._ordered = 0
+        self._calls = 0
+        self._gone = threading.Event()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                _command(theirs.fileno()),
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=self.baseline,
+                start_new_session=True,  # a Ctrl-C at the terminal is not for it
+            )
+        run_in_thread(self._listen)
+
+    def load(self, names: Iterable[str]) -> None:
+        """Have modules imported, once each, by the server; children forked before are of no more use."""
+        with self._lock:
+            new = [name for name in names if name not in self.loaded]
+            if not new or not self.usable:
+                return
+            self.loaded.update(new)
+            self.epoch += 1
+            self.loading.append((self.epoch, new))
+            payload = marshal.dumps((new, import_path(), current_folder()))
+            self._tell(_control.Message(_control.IMPORT, self.epoch, payload=payload))
+            stale = list(self._idle)
+            self._idle.clear()
+            self._held.difference_update(stale)
+        for spare in stale:
+            spare.close()
+
+    def take(self, arrivals: Arrivals, timeout: float) -> Spare | None:
+        """A child for one call.
+
+        Args:
+            arrivals: The call's own queue; whoever puts None there ends the wait.
+            timeout: Seconds to wait for one.
+
+        Returns:
+            None when the wait was ended.
+
+        Raises:
+            ServerGone: The server died, or cannot fork.
+            queue.Empty: None came within ``timeout``.
+        """
+        with self._lock:
+            if self.dead is not None:
+                raise self.dead
+            if self._idle:
+                return self._idle.popleft()
+            self._waiting.append(arrivals)
+            self._order(len(self._waiting) - self._ordered)
+        try:
+            arrival = arrivals.get(timeout=timeout)
+        except queue.Empty:
+            self._stop_waiting(arrivals)
+            raise
+        if arrival is None:
+            self._stop_waiting(arrivals)
+        if isinstance(arrival, ServerGone):
+            raise arrival
+        return arrival
+
+    def _stop_waiting(self, arrivals: Arrivals) -> None:
+        with self._lock:
+            if arrivals in self._waiting:
+                self._waiting.remove(arrivals)
+                return
+        # Already served: what came is put back.
+        arrival = arrivals.get()
+        while arrival is None:
+            arrival = arrivals.get()
+        if isinstance(arrival, Spare):
+            self.give_back(arrival)
+
+    def give_back(self, spare: Spare) -> None:
+        """A child whose call never began."""
+        with self._lock:
+            if self.usable and spare.epoch == self.epoch:
+                self._place(spare)
+                return
+            self._held.discard(spare)
+        spare.close()
+
+    def refill(self) -> None:
+        """Order what is missing of the spares; best after a call's result was read.
+
+        While a call runs, forking would take the second core from whoever waits for it.
+        """
+        with self._lock:
+            if self.usable:
+                self._order(len(self._waiting) + self.spares - len(self._idle) - self._ordered)
+
+    def drop(self, spare: Spare) -> None:
+        """Close a child that has served."""
+        with self._lock:
+            self._held.discard(spare)
+        spare.close()
+
+    def signal_group(self, spare: Spare, number: int) -> None:
+        """Signal a child's process group; never blocks, any thread.
+
+        By way of the server: only who has not yet waited for a process can be sure whose number it is.
+        """
+        try:
+            _control.send(self._control, _control.Message(_control.SIGNAL, spare.pid, number), socket.MSG_DONTWAIT)
+        except OSError:  # it died, or does not listen: killing goes by the pidfd too
+            pass
+
+    def enter(self) -> bool:
+        """One call more; False when the server takes no more calls."""
+        with self._lock:
+            if not self.usable:
+                return False
+            self._calls += 1
+            return True
+
+    def leave(self) -> None:
+        """One call less; a retired server ends with its last."""
+        with self._lock:
+            self._calls -= 1
+            last = not self.usable and self._calls == 0
+        if last:
+            self.end()
+
+    def retire(self) -> None:
+        """Take no new calls, and end after the last one."""
+        with self._lock:
+            self.usable = False
+            last = self._calls == 0
+        if last:
+            self.end()
+
+    def end(self) -> None:
+        """End the server and every child of it; blocks for milliseconds."""
+        with self._lock:
+            self.usable = False
+        try:
+            self._control.shutdown(socket.SHUT_RDWR)  # wakes the listener; the server sees the end
+        except OSError:  # the other side is gone already
+            pass
+        if not self._gone.wait(_END_S):
+            self.process.kill()
+            self._gone.wait(_END_S)
+
+    def forget(self) -> None:
+        """In a forked copy of the host: close what was inherited and touch nothing else."""
+        self.usable = False
+        for spare in list(self._held):
+            spare.close_here()
+        os.close(self._control.detach())
+        self.process.returncode = 0  # not this process's child: nothing to wait for, nothing to warn of
+
+    def _order(self, count: int) -> None:
+        for _ in range(count):
+            self._ordered += 1
+            self._tell(_control.Message(_control.FORK))
+
+    def _tell(self, message: _control.Message) -> None:
+        try:
+            _control.send(self._control, message)
+        except OSError:  # it died: the listener tells everybody
+            pass
+
+    def _listen(self) -> None:
+        """Hand out what the server sends, until it ends; on a thread of its own."""
+        while True:
+            message = _control.receive(self._control)
+            if message is None:
+                break
+            if message.kind == _control.CHILD:
+                self._arrived(Spare(message.first, message.second, message.fds))
+            elif message.kind == _control.FAILED:
+                self._fork_failed(message.first)
+            elif message.kind == _control.IMPORTED:
+                self._imported(message.first, message.second)
+        self._died()
+
+    def _arrived(self, spare: Spare) -> None:
+        with self._lock:
+            self._ordered -= 1
+            self._held.add(spare)
+            stale = not self._waiting and (not self.usable or spare.epoch != self.epoch)
+            if stale:
+                self._held.discard(spare)
+            else:
+                self._place(spare)
+        if stale:
+            spare.close()
+
+    def _place(self, spare: Spare) -> None:
+        if self._waiting:
+            self._waiting.popleft().put(spare)
+        else:
+            self._idle.append(spare)
+
+    def _fork_failed(self, errno: int) -> None:
+        with self._lock:
+            self._ordered -= 1
+            if self._waiting:
+                self._waiting.popleft().put(ServerGone(f"the fork server cannot fork: {os.strerror(errno)}"))
+
+    def _imported(self, epoch: int, culprit: int) -> None:
+        with self._lock:
+            names = dict(self.loading).get(epoch, [])
+            self.loading = [item for item in self.loading if item[0] != epoch]
+        if culprit:
+            self.on_thread_left(names[culprit - 1])
+            self.retire()
+
+    def _died(self) -> None:
+        try:
+            code: int | None = self.process.wait(_END_S)
+        except subprocess.TimeoutExpired:  # it closed the socket and lives on, or hangs
+            self.process.kill()
+            code = self.process.wait()
+        gone = ServerGone(f"the fork server died (exit code {code})")
+        with self._lock:
+            self.usable = False
+            self.dead = gone
+            waiting, idle = list(self._waiting), list(self._idle)
+            self._waiting.clear()
+            self._idle.clear()
+            self._held.difference_update(idle)
+        for arrivals in waiting:
+            arrivals.put(gone)
+        for spare in idle:
+            spare.close()
+        self._control.close()
+        self._gone.set()
+
+
+def _command(fd: int) -> list[str]:
+    """What starts a server that finds toolexec where this process found it."""
+    code = (
+        f"import sys; sys.path[:] = {import_path()!r}\n"
+        f"from toolexec_strategies.fork._server import main; main({fd})"
+    )
+    return [sys.executable, *_flags(), "-c", code]
+
+
+def _flags() -> list[str]:
+    """This Python's own options, as far as they change how code runs."""
+    # -P: the user's folder must not shadow the standard library while the server starts.
+    flags = ["-P"]
+    letters = {
+        "optimize": "O",
+        "dont_write_bytecode": "B",
+        "no_user_site": "s",
+        "no_site": "S",
+        "ignore_environment": "E",
+        "bytes_warning": "b",
+    }
+    for name, letter in letters.items():
+        count = int(getattr(sys.flags, name))
+        if count:
+            flags.append("-" + letter * count)
+    flags += [f"-W{option}" for option in sys.warnoptions]
+    for name, value in sys._xoptions.items():  # noqa: SLF001 - documented, for all its underscore
+        if name not in _OWN_X_OPTIONS:
+            flags.append(f"-X{name}" if value is True else f"-X{name}={value}")
+    return flags

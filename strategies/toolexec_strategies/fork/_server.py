@@ -1,0 +1,210 @@
+"""The fork server: a process with one thread that imports tools' modules and forks a child per call."""
+
+from __future__ import annotations
+
+import importlib
+import marshal
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import NoReturn
+
+from toolexec.lowlevel import Parcel
+from toolexec_strategies._remote._carry import pack_request
+from toolexec_strategies.fork import _child, _control, _platform
+
+# How long the rest of a killed process group may take to be gone before its leader's death is
+# reported without it.  SIGKILL takes effect within a millisecond unless the kernel itself hangs.
+_GROUP_GONE_S = 0.05
+
+# How long a child that was killed at the end may take to be reaped.
+_LAST_REAP_S = 1.0
+
+
+def main(fd: int) -> NoReturn:
+    """Serve one host over its control socket until that closes.
+
+    Args:
+        fd: The control socket.
+    """
+    os.dup2(2, 1)  # what tools print must not mix with what the host writes to its output
+    with socket.socket(fileno=fd) as control:
+        _Server(control).run()
+    os._exit(0)
+
+
+def warm_up() -> None:
+    """A tool that does nothing: a child runs it before its call, so that its memory is its own by then."""
+
+
+class _Server:
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.epoch = 0
+        self.exit_pipes: dict[int, int] = {}
+        self.pid = os.getpid()
+        self.warm = pack_request(Parcel(None, "warm-up", warm_up, (), {}, "asyncio"), "fork").payload
+        self.wakeup, self.waker = os.pipe()
+        os.set_blocking(self.wakeup, False)
+        os.set_blocking(self.waker, False)
+        _platform.adopt_orphans()
+        self.own_signals()
+
+    def own_signals(self) -> None:
+        """Set what the server needs; again after each import, which may have set anything."""
+        # Blocked from before a child exists until it can handle it: otherwise an interrupt right
+        # after the fork was lost in 83 % of tries.
+        signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGURG})
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
+
+    def run(self) -> None:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wakeup, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            if self.wakeup in ready:
+                self.drain_wakeup()
+                self.reap()
+            if self.control.fileno() in ready:
+                message = _control.receive(self.control)
+                if message is None:  # the host closed, or died
+                    return self.end()
+                self.obey(message)
+
+    def obey(self, message: _control.Message) -> None:
+        if message.kind == _control.FORK:
+            self.fork()
+        elif message.kind == _control.SIGNAL and message.first in self.exit_pipes:  # not waited for: still that one
+            _signal_group(message.first, message.second)
+        elif message.kind == _control.IMPORT:
+            names, path, folder = marshal.loads(message.payload)
+            culprit = self.load(names, path, folder)
+            self.epoch = message.first
+            self.tell(_control.Message(_control.IMPORTED, message.first, culprit))
+
+    def load(self, names: list[str], path: list[str], folder: str | None) -> int:
+        """Import modules for the children to come; the place, from 1, of one that left a thread running, else 0."""
+        sys.path[:] = path
+        if folder is not None:
+            try:
+                os.chdir(folder)
+            except OSError:  # the child of a call finds out by itself
+                pass
+        importlib.invalidate_caches()
+        for place, name in enumerate(names, 1):
+            try:
+                importlib.import_module(name)
+            except BaseException:  # noqa: BLE001, S110 - its call's child imports it again, and its error is that call's
+                pass
+            self.own_signals()
+            # A fork copies one thread and every lock that any other thread holds.
+            if _platform.thread_count() > 1:
+                return place
+        return 0
+
+    def fork(self) -> None:
+        ours, theirs = socket.socketpair()
+        exit_read, exit_write = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError as exc:
+            for fd in (ours.detach(), theirs.detach(), exit_read, exit_write):
+                os.close(fd)
+            self.tell(_control.Message(_control.FAILED, exc.errno or 0))
+            return
+        if pid == 0:
+            for fd in (ours.detach(), exit_read, exit_write, self.wakeup, self.waker, self.control.detach()):
+                os.close(fd)
+            for fd in self.exit_pipes.values():
+                os.close(fd)
+            _child.live(theirs.detach(), self.pid, self.warm)
+        self.exit_pipes[pid] = exit_write
+        fds = [ours.fileno(), exit_read]
+        pidfd = _platform.open_pidfd(pid)
+        if pidfd is not None:
+            fds.append(pidfd)
+        self.tell(_control.Message(_control.CHILD, pid, self.epoch, fds=tuple(fds)))
+        for fd in (ours.detach(), theirs.detach(), *fds[1:]):
+            os.close(fd)
+
+    def tell(self, message: _control.Message) -> None:
+        try:
+            _control.send(self.control, message)
+        except OSError:  # the host is gone: the next turn of the loop sees it
+            pass
+
+    def drain_wakeup(self) -> None:
+        try:
+            while os.read(self.wakeup, 512):
+                pass
+        except BlockingIOError:
+            pass
+
+    def reap(self) -> None:
+        """Take note of every dead child: end its process group, wait for it, report it."""
+        while True:
+            try:
+                dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if dead is None:
+                return
+            exit_pipe = self.exit_pipes.pop(dead.si_pid, None)
+            if exit_pipe is None:  # an orphan that was adopted
+                os.waitpid(dead.si_pid, 0)
+                continue
+            status = _end_group(dead.si_pid)
+            try:
+                os.write(exit_pipe, _control.EXIT.pack(status))
+            except OSError:  # the host gave this one up
+                pass
+            os.close(exit_pipe)
+
+    def end(self) -> None:
+        for pid in self.exit_pipes:
+            _signal_group(pid, signal.SIGKILL)
+        deadline = time.monotonic() + _LAST_REAP_S
+        while self.exit_pipes and time.monotonic() < deadline:
+            self.reap()
+            if self.exit_pipes:
+                time.sleep(0.001)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    """Signal a child and its process group; the child must not have been waited for."""
+    try:
+        os.killpg(pid, number)
+    except OSError:  # it has not made its group yet, or (macOS) is a zombie
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+
+
+def _end_group(pid: int) -> int:
+    """Kill what is left of a dead child's process group and reap it; the child's wait status.
+
+    While the child is an unreaped zombie, its number is nobody else's, and so is its group's.
+    """
+    _signal_group(pid, signal.SIGKILL)
+    status = 0
+    deadline = time.monotonic() + _GROUP_GONE_S
+    while True:
+        try:
+            # Members of the group whose parent died are this process's children by now, on Linux.
+            reaped, one = os.waitpid(-pid, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if reaped == pid:
+            status = one
+        elif reaped == 0:
+            if time.monotonic() > deadline:
+                return status
+            time.sleep(0.0005)

@@ -1,0 +1,162 @@
+"""A child as the host holds it: its wire, its exit report, and the ways to signal it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from typing import Final
+
+from toolexec_strategies.fork import _control, _platform
+
+# How long closing waits for a thread that is in the middle of signalling; that takes microseconds,
+# unless a Ctrl-C ended the thread just there.
+_SIGNALLER_S: Final = 0.5
+
+
+class Exited(Exception):  # noqa: N818 - an event of the child's life
+    """The child ended, and all it had written was read.
+
+    Attributes:
+        status: The wait status; None when the server died and cannot tell.
+    """
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Spare:
+    """One forked child, ready for its one call or running it.
+
+    Attributes:
+        pid: Its process id.
+        epoch: How many rounds of imports its server had done when it was forked.
+        wire: The socket to it; does not block.
+        status: The wait status, once known.
+        ended: Whether it ended, with or without a known status.
+    """
+
+    def __init__(self, pid: int, epoch: int, fds: tuple[int, ...]) -> None:
+        self.pid = pid
+        self.epoch = epoch
+        self.wire, self._exit_pipe, *rest = fds
+        self._pidfd = rest[0] if rest else None
+        self.status: int | None = None
+        self.ended = False
+        os.set_blocking(self.wire, False)
+        # Whoever signals takes the token out and puts it back; whoever closes takes it for good.
+        # Without it a descriptor could be closed, and its number mean another child, in between.
+        self._token = [1]
+        self._closed = False
+        self._poll: select.poll | None = None
+
+    @property
+    def has_pidfd(self) -> bool:
+        """Whether :meth:`signal` works."""
+        return self._pidfd is not None
+
+    def signal(self, number: int, ask: bytes | None = None) -> bool:
+        """Signal the child itself; never blocks, any thread.
+
+        Args:
+            number: The signal.
+            ask: A frame to put on the wire before.
+
+        Returns:
+            False when somebody else has to send it: there is no pidfd.
+        """
+        while not self._closed:
+            try:
+                token = self._token.pop()
+            except IndexError:  # another thread is at it
+                time.sleep(0)
+                continue
+            try:
+                if ask is not None:
+                    try:
+                        os.write(self.wire, ask)
+                    except OSError:  # it ended; or its buffer is full, and the signal alone has to do
+                        pass
+                if self._pidfd is None:
+                    return False
+                _platform.signal_pidfd(self._pidfd, number)
+                return True
+            finally:
+                self._token.append(token)
+        return True
+
+    def wait_readable(self) -> None:
+        """Wait until the wire has something to read.
+
+        Raises:
+            Exited: The child ended and there is nothing.
+        """
+        self._wait_for(select.POLLIN)
+
+    def wait_writable(self) -> None:
+        """Wait until the wire takes more.
+
+        Raises:
+            Exited: The child ended.
+        """
+        self._wait_for(select.POLLOUT)
+
+    def _wait_for(self, event: int) -> None:
+        # Not the wire's end-of-file tells of a death: a process that the tool started may hold the
+        # wire open for ever.  The server's report comes after everything the child wrote.
+        poll = select.poll()
+        poll.register(self.wire, event)
+        poll.register(self._exit_pipe, select.POLLIN)
+        ready = dict(poll.poll())
+        if self.wire in ready:
+            return
+        self.await_exit(0)
+        raise Exited(self.status)
+
+    def await_exit(self, timeout: float) -> bool:
+        """Wait for the exit report, at most ``timeout`` seconds; whether the child is known to have ended."""
+        if self.ended:
+            return True
+        poll = select.poll()
+        poll.register(self._exit_pipe, select.POLLIN)
+        if not poll.poll(timeout * 1000):
+            return False
+        report = os.read(self._exit_pipe, _control.EXIT.size)
+        if report:
+            (self.status,) = _control.EXIT.unpack(report)
+        self.ended = True
+        return True
+
+    def abandon(self) -> None:
+        """The server died: end what it left of the child and its process group."""
+        self.signal(signal.SIGKILL)
+        try:
+            # Where any member of the group is alive, the number is still the group's.
+            os.killpg(self.pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Give the descriptors back; a child that still waits for its request ends by it.  Once."""
+        deadline = time.monotonic() + _SIGNALLER_S
+        while True:
+            try:
+                self._token.pop()
+                break
+            except IndexError:
+                if self._closed:
+                    return
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0)
+        self._closed = True
+        self.close_here()
+
+    def close_here(self) -> None:
+        """Close without regard to anybody: in a process where no other thread is."""
+        self._closed = True
+        for fd in (self.wire, self._exit_pipe, self._pidfd):
+            if fd is not None:
+                os.close(fd)

@@ -1,0 +1,149 @@
+"""Fork: each call in a process of its own, forked from a small server that has the tools' modules ready."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+from typing import ClassVar
+
+from toolexec.lowlevel import Job, LoopKind, Strategy, usable_cpus
+from toolexec_strategies._remote._carry import Request
+from toolexec_strategies._workers import run_in_thread
+from toolexec_strategies.fork._flight import Flight
+from toolexec_strategies.fork._preload import Preloads
+from toolexec_strategies.fork._process import ServerProcess
+
+# More idle children than this help only bursts; each costs a few megabytes that nobody shares.
+_MOST_SPARES = 4
+
+
+class ForkStrategy(Strategy):
+    """Run each call in a forked child that is used for that call only.
+
+    The child comes from a server process with one thread, started on first use, and not from this
+    process: a tool finds a fresh Python that has imported the tool's module, with this process's
+    import path, working folder and environment, and no copy of anything this process has in memory.
+    Whatever the tool does to its process (crash, exit, hang, leak) ends there.
+
+    Cancellation: ``Interrupt`` is raised in the child's main thread by a signal, which wakes blocking
+    system calls; later SIGTERM, and at the end of the grace SIGKILL, go to the child's whole process
+    group.
+
+    Args:
+        grace: Seconds from asking a call to stop to its Return.
+        window: How many calls of one Group run at once; by default the CPUs this process may use,
+            and two at least.
+        preload: Which modules the server imports ahead: True for those that the calls use, as they
+            come; False for none; or a list of names.
+        start_timeout: Seconds to wait for a child to be ready, the server's start included.
+    """
+
+    name: ClassVar[str] = "fork"
+    isolated: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        grace: float = 2.0,
+        window: int | None = None,
+        preload: bool | Sequence[str] = True,
+        start_timeout: float = 30.0,
+    ) -> None:
+        super().__init__(grace=grace, window=window)
+        self.start_timeout = _check_timeout(start_timeout)
+        self._preload = _check_preload(preload)
+        self._forget_all()
+
+    def _default_window(self) -> int | None:
+        return max(2, usable_cpus())
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        if hasattr(os, "fork"):
+            return None
+        return "this platform has no os.fork; use the thread strategy, or interpreter (Python 3.14 or newer)"
+
+    def start(self, job: Job) -> None:
+        flight = job.slot = Flight(self, job)
+        run_in_thread(flight.fly)
+
+    def ask(self, job: Job) -> None:
+        if isinstance(job.slot, Flight):
+            job.slot.ask()
+
+    def stop(self, job: Job) -> None:
+        if isinstance(job.slot, Flight):
+            job.slot.stop()
+
+    def kill(self, job: Job) -> bool:
+        return isinstance(job.slot, Flight) and job.slot.kill()
+
+    def shutdown(self) -> None:
+        with self._guard:
+            servers, self._servers, self._current = self._servers, [], None
+        for server in servers:
+            server.end()
+
+    def reset_after_fork(self) -> None:
+        servers = self._servers
+        self._forget_all()
+        for server in servers:
+            server.forget()
+
+    def server_for(self, request: Request, *, is_async: bool, loop: LoopKind) -> ServerProcess:
+        """A server that has imported what the call needs, entered for this call; on a worker thread.
+
+        Raises:
+            OSError: None can be started.
+        """
+        modules = request.modules
+        if is_async:
+            modules = modules | {loop}  # or each child would import it
+        with self._guard:
+            names = self._preloads.for_call(modules)
+            server = self._current
+            if server is not None and self._preloads.outdated(names):
+                server.retire()
+                server = None
+            if server is None or not server.enter():
+                self._preloads.renew()
+                self._preloads.outdated(names)
+                spares = min(_MOST_SPARES, self.window or _MOST_SPARES)
+                server = self._current = ServerProcess(spares, self._on_thread_left)
+                self._servers = [one for one in self._servers if one.dead is None]
+                self._servers.append(server)
+                server.enter()
+        server.load(names)
+        return server
+
+    def server_failed(self, server: ServerProcess) -> None:
+        """A server died or does not answer: modules it was importing meanwhile are left to the children."""
+        for _, names in list(server.loading):
+            for name in names:
+                self._preloads.avoid(name, "was being imported when the fork server stopped working")
+        server.retire()
+
+    def _on_thread_left(self, name: str) -> None:
+        self._preloads.avoid(name, "leaves a thread running when it is imported")
+
+    def _forget_all(self) -> None:
+        self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
+        self._preloads = Preloads(self._preload)
+        self._servers: list[ServerProcess] = []
+        self._current: ServerProcess | None = None
+
+
+def _check_preload(preload: object) -> bool | tuple[str, ...]:
+    if isinstance(preload, bool):
+        return preload
+    if isinstance(preload, str) or not isinstance(preload, Sequence) or not all(isinstance(n, str) for n in preload):
+        raise TypeError(f"preload is {preload!r}: it takes True, False or a list of module names")
+    return tuple(preload)
+
+
+def _check_timeout(timeout: object) -> float:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not math.isfinite(timeout) or timeout <= 0:
+        raise ValueError(f"start_timeout is {timeout!r}: it takes seconds, more than zero")
+    return float(timeout)
