@@ -1,0 +1,170 @@
+"""Calls as tasks of an asyncio loop: the caller's, or one in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from toolexec.lowlevel import Awaiting, Job, Outcome, Place, Strategy
+from toolexec_strategies._loops._asyncio import ENDED, BackgroundAsyncio, start_task
+from toolexec_strategies._workers import interrupt_thread, leave_thread, retire_idle, start_in_thread
+
+# How long the first steps of eager tasks may hold up the caller before the rest is only scheduled;
+# the interpreter's own switch interval.
+_EAGER_S = 0.005
+
+
+class AsyncioStrategy(Strategy):
+    """Run async calls on an asyncio loop and sync ones on daemon threads.
+
+    The loop is the caller's when the Group is made inside one, else one in the background.
+
+    Cancellation: one ``Task.cancel()``.  A body that ignores it is left behind.
+    """
+
+    name: ClassVar[str] = "asyncio"
+
+    def __init__(
+        self,
+        *,
+        grace: float = 2.0,
+        window: int | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """Configure.
+
+        Args:
+            grace: Seconds from asking a call to stop to its Return.
+            window: How many calls of one Group are in flight at once; None for no bound.
+            loop: The running loop to use, wherever a Group is made.
+        """
+        super().__init__(grace=grace, window=window)
+        self._loop = loop
+        # Filled by setdefault, which is atomic: of two threads that need a loop at once, one makes it
+        # and the other's is ended.
+        self._background: dict[str, BackgroundAsyncio] = {}
+
+    def start(self, job: Job) -> None:
+        raise AssertionError("calls start in the place that bind() gives")
+
+    def bind(self) -> Place:
+        if self._loop is not None:
+            return _AsyncioPlace(self._loop)
+        try:
+            return _AsyncioPlace(asyncio.get_running_loop())
+        except RuntimeError:
+            return _AsyncioPlace(self._background_loop())
+
+    def _background_loop(self) -> asyncio.AbstractEventLoop:
+        background = self._background.get("loop")
+        if background is None:
+            made = BackgroundAsyncio()
+            background = self._background.setdefault("loop", made)
+            if background is not made:
+                made.stop(0)
+        return background.loop
+
+    def shutdown(self) -> None:
+        while self._background:
+            self._background.popitem()[1].stop(self.grace)
+        retire_idle()
+
+    def reset_after_fork(self) -> None:
+        self._background.clear()
+
+
+class _AsyncioPlace(Place):
+    """The calls of one Group on one loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_threads: list[Job] = []
+        self._guard: asyncio.Task[None] | None = None
+        self._ended = False
+        self._eager_until: float | None = None
+
+    def bound_to(self, loop: object) -> bool:
+        return loop is self._loop
+
+    def start(self, job: Job) -> None:
+        if self._ended:
+            job.deliver(Outcome("cancelled", reason=ENDED))
+        elif job.is_async:
+            self._on_loop(job, None)
+        else:
+            self._on_threads.append(job)
+            if self._guard is None:
+                self._call_on_loop(self._start_guard)
+            start_in_thread(job, self._await_here)
+
+    def _await_here(self, job: Job, awaitable: Any) -> None:
+        """A sync body returned something to await: on this loop, where it most likely belongs."""
+        self._on_loop(job, Awaiting(awaitable))
+
+    def _on_loop(self, job: Job, awaiting: Awaiting | None) -> None:
+        if self._running_here():
+            self._spawn(job, awaiting, eager=awaiting is None and self._has_eager_time())
+        elif not self._call_on_loop(self._spawn, job, awaiting):
+            job.deliver(Outcome("cancelled", reason=ENDED))
+
+    def _call_on_loop(self, call: Callable[..., object], *args: Any) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:  # it is closed
+            return False
+        return True
+
+    def _running_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def _has_eager_time(self) -> bool:
+        now = time.monotonic()
+        if self._eager_until is None:
+            self._eager_until = now + _EAGER_S
+        return now < self._eager_until
+
+    def _spawn(self, job: Job, awaiting: Awaiting | None, *, eager: bool = False) -> None:
+        task = start_task(job, awaiting, eager=eager)
+        if not task.done():
+            # A loop holds its tasks weakly; so the place holds them until they are through.
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _start_guard(self) -> None:
+        if self._guard is None and not self._ended:
+            self._guard = self._loop.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        """Be there to be cancelled when the loop ends, for the calls that run on threads.
+
+        Async bodies see it themselves: the loop cancels their tasks.
+        """
+        try:
+            await self._loop.create_future()
+        finally:
+            self._ended = True
+            for job in self._on_threads:
+                if not job.settled:
+                    job.ask(ENDED)
+
+    def ask(self, job: Job) -> None:
+        if not job.is_async:  # an async body's task was cancelled natively already
+            interrupt_thread(job)
+
+    def leave(self, job: Job) -> None:
+        leave_thread(job)
+
+    def release(self) -> None:
+        if self._on_threads:
+            self._call_on_loop(self._end_guard)
+
+    def _end_guard(self) -> None:
+        if self._guard is not None:
+            self._guard.cancel()
+        self._on_threads.clear()

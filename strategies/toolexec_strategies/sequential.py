@@ -1,0 +1,85 @@
+"""Calls one after another, on the thread of whoever waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import ClassVar
+
+from toolexec import Interrupt
+from toolexec.lowlevel import Job, Outcome, Place, Strategy
+
+
+class SequentialStrategy(Strategy):
+    """Run calls in call order, never two of a Group at once, while somebody waits.
+
+    Nothing runs before the first wait.  Under ``await`` async tools run as tasks of the caller's
+    loop, sync tools on one worker thread.
+
+    Cancellation: nothing is raised into a body; calls that have not begun never do.
+    """
+
+    name: ClassVar[str] = "sequential"
+    default_window: ClassVar[int | None] = 1
+    lazy: ClassVar[bool] = True
+
+    def start(self, job: Job) -> None:
+        raise AssertionError("calls start in the place that bind() gives")
+
+    def bind(self) -> Place:
+        return _Line()
+
+
+class _Line(Place):
+    """The calls of one Group that wait for somebody to run them."""
+
+    lazy: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+        # Whoever pops it runs the calls; a second waiter only waits.  A pop is atomic and no lock.
+        self._driver = [1]
+
+    def start(self, job: Job) -> None:
+        self._jobs.append(job)
+
+    def ready(self) -> bool:
+        return bool(self._jobs and self._driver)
+
+    def drive(self, more: Callable[[], bool]) -> None:
+        try:
+            self._driver.pop()
+        except IndexError:
+            return
+        try:
+            while more() and self._jobs:
+                _run(self._jobs.popleft())
+        finally:
+            self._driver.append(1)
+
+    async def adrive(self, more: Callable[[], bool]) -> None:
+        from toolexec_strategies._loops import run_on_worker, run_task  # a loop runs, so its library is loaded
+
+        try:
+            self._driver.pop()
+        except IndexError:
+            return
+        try:
+            while more() and self._jobs:
+                job = self._jobs.popleft()
+                await (run_task(job) if job.is_async else run_on_worker(_run, job))
+        finally:
+            self._driver.append(1)
+
+
+def _run(job: Job) -> None:
+    outcome = job.body() if job.begin() else job.stopped()
+    assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
+    raised = outcome.exception
+    if isinstance(raised, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        # A person pressed Ctrl-C: that is no answer of the tool, and whoever waits has to see it.
+        reason = "interrupted by Ctrl-C"
+        job.deliver(Outcome("cancelled", exception=Interrupt(reason), reason=reason))
+        raise raised
+    job.deliver(outcome)

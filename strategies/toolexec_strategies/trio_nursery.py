@@ -1,0 +1,186 @@
+"""Calls as tasks of a trio run: the caller's, or one in the background."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, ClassVar
+
+import trio
+
+from toolexec.lowlevel import Awaiting, Job, Outcome, Place, Strategy
+from toolexec_strategies._loops._trio import ENDED, BackgroundTrio, drive
+from toolexec_strategies._workers import interrupt_thread, leave_thread, retire_idle, start_in_thread
+
+
+class TrioStrategy(Strategy):
+    """Run async calls in a trio run and sync ones on daemon threads.
+
+    The run is the caller's when the Group is made inside one, else one in the background.  A bare
+    Group's calls live in a system task of their own, outside the caller's cancel scopes; under
+    ``async with group`` they live in a nursery of the caller's task.
+
+    Cancellation: a cancel scope per call.  A body that swallows it cannot be dropped: its waiter is
+    released, and the run goes on with the body in it.
+    """
+
+    name: ClassVar[str] = "trio"
+
+    def __init__(
+        self, *, grace: float = 2.0, window: int | None = None, token: trio.lowlevel.TrioToken | None = None
+    ) -> None:
+        """Configure.
+
+        Args:
+            grace: Seconds from asking a call to stop to its Return.
+            window: How many calls of one Group are in flight at once; None for no bound.
+            token: The running trio run to use, wherever a Group is made.
+        """
+        super().__init__(grace=grace, window=window)
+        self._token = token
+        # Filled by setdefault, which is atomic: of two threads that need a run at once, one makes it
+        # and the other's is ended.
+        self._background: dict[str, BackgroundTrio] = {}
+
+    def start(self, job: Job) -> None:
+        raise AssertionError("calls start in the place that bind() gives")
+
+    def bind(self) -> Place:
+        if self._token is not None:
+            return _TrioPlace(self._token)
+        if trio.lowlevel.in_trio_run():
+            return _TrioPlace(trio.lowlevel.current_trio_token())
+        background = self._background.get("run")
+        if background is None:
+            made = BackgroundTrio()
+            background = self._background.setdefault("run", made)
+            if background is not made:
+                made.stop(0)
+        return _TrioPlace(background.token)
+
+    def shutdown(self) -> None:
+        while self._background:
+            self._background.popitem()[1].stop(self.grace)
+        retire_idle()
+
+    def reset_after_fork(self) -> None:
+        self._background.clear()
+
+
+class _TrioPlace(Place):
+    """The calls of one Group in one trio run."""
+
+    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
+        self._token = token
+        # Started and not yet in a nursery.  Its ends are atomic; what takes from it runs in the run's thread.
+        self._inbox: deque[tuple[Job, Awaiting | None]] = deque()
+        self._nursery: trio.Nursery | None = None
+        self._hosted = False
+        self._over = False  # every call has settled
+        self._ended = False  # the run is ending
+        self._released: trio.Event | None = None
+        self._on_threads: list[Job] = []
+
+    def bound_to(self, loop: object) -> bool:
+        return loop is self._token
+
+    def start(self, job: Job) -> None:
+        if self._ended:
+            job.deliver(Outcome("cancelled", reason=ENDED))
+        elif job.is_async:
+            self._put(job, None)
+        else:
+            self._on_threads.append(job)
+            self._in_run()  # the host is there to notice the end of the run
+            start_in_thread(job, self._await_here)
+
+    def _await_here(self, job: Job, awaitable: Any) -> None:
+        """A sync body returned something to await: in this run, where it most likely belongs."""
+        self._put(job, Awaiting(awaitable))
+
+    def _put(self, job: Job, awaiting: Awaiting | None) -> None:
+        self._inbox.append((job, awaiting))
+        if not self._in_run():
+            job.deliver(Outcome("cancelled", reason=ENDED))
+
+    def _in_run(self) -> bool:
+        """Have :meth:`_pump` run in the run, soon; False when there is no run any more."""
+        try:
+            # Always a step later, also from inside the run: so that ``async with group``, which opens
+            # its nursery right after the Group was made, finds the calls still unclaimed.
+            self._token.run_sync_soon(self._pump, idempotent=True)
+        except trio.RunFinishedError:
+            return False
+        return True
+
+    def _pump(self) -> None:
+        if self._nursery is None:
+            if not self._hosted and not self._over:
+                self._hosted = True
+                trio.lowlevel.spawn_system_task(self._host)
+            return
+        while self._inbox:
+            job, awaiting = self._inbox.popleft()
+            # start_soon copies the context it is called in: the job's.
+            job.context.run(self._nursery.start_soon, drive, job, awaiting)
+
+    async def _host(self) -> None:
+        """The system task of a bare Group."""
+        try:
+            await self._run_nursery()
+        except* trio.Cancelled:
+            raise
+
+    async def _run_nursery(self) -> None:
+        async with self._open_nursery():
+            self._released = trio.Event()
+            if self._over:
+                return
+            await self._released.wait()
+
+    @asynccontextmanager
+    async def _open_nursery(self) -> AsyncIterator[None]:
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                self._pump()
+                try:
+                    yield
+                finally:
+                    self._nursery = None
+                    if trio.current_effective_deadline() == float("-inf"):
+                        self._end()
+        finally:
+            self._hosted = False
+
+    def _end(self) -> None:
+        """The scope around all calls is cancelled: the caller's, or the run's own end."""
+        self._ended = True
+        for job in self._on_threads:
+            if not job.settled:
+                job.ask(ENDED)
+
+    def nursery(self) -> AbstractAsyncContextManager[None] | None:
+        if self._hosted or not trio.lowlevel.in_trio_run() or trio.lowlevel.current_trio_token() is not self._token:
+            return None  # the calls live in a system task already, or in another thread's run
+        self._hosted = True
+        return self._open_nursery()
+
+    def ask(self, job: Job) -> None:
+        if not job.is_async:  # an async body's scope was cancelled natively already
+            interrupt_thread(job)
+
+    def leave(self, job: Job) -> None:
+        leave_thread(job)
+
+    def release(self) -> None:
+        self._over = True
+        try:
+            self._token.run_sync_soon(self._wake, idempotent=True)
+        except trio.RunFinishedError:
+            pass
+
+    def _wake(self) -> None:
+        if self._released is not None:
+            self._released.set()

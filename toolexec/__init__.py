@@ -1,0 +1,87 @@
+"""Run the tool calls a language model asks for: every call through a strategy, every call answered once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolexec._clock import Clock, MonotonicClock
+from toolexec._context import Context
+from toolexec._current import Progress
+from toolexec._discovery import strategy
+from toolexec._errors import (
+    ArgumentsError,
+    DeadlineExceeded,
+    DeclarationError,
+    ForeignError,
+    FormatError,
+    Interrupt,
+    NoSuchToolError,
+    StrategyUnavailable,
+    ToolError,
+    ToolexecError,
+    ToolFailed,
+    UnknownStrategy,
+    UnsendableError,
+    WaitTimeout,
+    WorkerLost,
+    WrongLoop,
+)
+from toolexec._function import Function
+from toolexec._functions import Functions
+from toolexec._group import Group
+from toolexec._return import Return, render
+from toolexec._run import arun, run
+from toolexec._runner import interrupt_runner
+from toolexec._strategy import Strategy
+from toolexec._task import Task
+from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
+from toolexec._tracer import Tracer
+
+__all__ = [
+    "ArgumentsError",
+    "Clock",
+    "Context",
+    "DeadlineExceeded",
+    "DeclarationError",
+    "DecoratedFunction",
+    "ForeignError",
+    "FormatError",
+    "Function",
+    "Functions",
+    "Group",
+    "Interrupt",
+    "MonotonicClock",
+    "NoSuchToolError",
+    "Progress",
+    "Return",
+    "Strategy",
+    "StrategyUnavailable",
+    "Task",
+    "Tool",
+    "ToolError",
+    "ToolFailed",
+    "ToolOptions",
+    "ToolexecError",
+    "Tracer",
+    "UnknownStrategy",
+    "UnsendableError",
+    "WaitTimeout",
+    "WorkerLost",
+    "WrongLoop",
+    "arun",
+    "factory",
+    "interrupt_runner",
+    "render",
+    "run",
+    "strategy",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The version stands in the package's metadata alone; reading it is too slow for every import.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("toolexec")
+    raise AttributeError(f"module 'toolexec' has no attribute {name!r}")

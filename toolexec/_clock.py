@@ -1,0 +1,37 @@
+"""The only reader of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from toolexec._control import CONTROL
+
+
+class Clock(Protocol):
+    """What tells the time and calls back; ``toolexec.testing.ManualClock`` is another one."""
+
+    def now(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+    def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
+        """Run ``call`` once ``now()`` has reached ``when``, on whatever thread; returns what cancels that.
+
+        ``call`` is quick, runs no user code and does not raise.
+        """
+        ...
+
+
+class MonotonicClock:
+    """The system's monotonic clock; callbacks run on the control thread."""
+
+    now = staticmethod(time.monotonic)
+
+    def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
+        """As in :class:`Clock`."""
+        return CONTROL.call_at(when, call)
+
+
+MONOTONIC: Clock = MonotonicClock()

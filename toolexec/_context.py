@@ -1,0 +1,253 @@
+"""Context: tools, a strategy, and the history of calls and Returns of one conversation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from toolexec import _openai
+from toolexec._arguments import excerpt
+from toolexec._clock import MONOTONIC, Clock
+from toolexec._discovery import AUTO, chosen
+from toolexec._errors import DeclarationError, FormatError, ForeignError, ToolexecError
+from toolexec._function import Function
+from toolexec._functions import Functions
+from toolexec._launch import launch
+from toolexec._openai import CallRecord
+from toolexec._return import Return, describe, render
+from toolexec._tool import as_function
+from toolexec._tracer import Tracer, Tracing
+
+if TYPE_CHECKING:
+    from toolexec._group import Group
+    from toolexec._task import Task
+
+
+class _Response:
+    """The calls of one response, and what is needed to answer them in its format."""
+
+    __slots__ = ("content", "functions", "ids", "records")
+
+    def __init__(self, records: Sequence[CallRecord], functions: Sequence[Function], content: Any) -> None:
+        self.records = list(records)
+        self.functions = list(functions)
+        self.ids = _openai.unique_ids([record.id for record in records])
+        self.content = content
+
+
+class Context:
+    """Tools, a strategy, and the history of calls and Returns of one conversation.
+
+    It talks to no model: a response goes in by ``receive``, messages come out.  It may be used from
+    several threads, and from any loop.
+
+    Attributes:
+        functions: The tools, by name.
+        strategy: Where calls run whose tool has no strategy of its own and that are started
+            without naming one.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Any] = (),
+        *,
+        strategy: Any = AUTO,
+        tracer: Tracer | None = None,
+        history: bool = True,
+        clock: Clock = MONOTONIC,
+    ) -> None:
+        """Take the tools; reads their signatures.
+
+        Args:
+            tools: Tool classes, instances, and Functions (what ``@tool`` and ``factory`` make).
+            strategy: A name, "auto", or what ``toolexec.strategy`` made, which stays its maker's to close.
+            tracer: Told of every call.
+            history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
+            clock: Tells the time for waits; for tests.
+
+        Raises:
+            DeclarationError: Something is no tool, cannot be described to a model, or two tools
+                have one name.
+            UnknownStrategy, StrategyUnavailable: The strategy cannot run here.
+        """
+        chosen(strategy)
+        self.strategy = strategy
+        self.functions: dict[str, Function] = {}
+        for tool in tools:
+            self._take(as_function(tool))
+        self._tracing = None if tracer is None else Tracing(tracer)
+        self._tracer = tracer
+        self._history = history
+        self._clock = clock
+        self._responses: list[_Response] = []
+
+    def _take(self, function: Function) -> None:
+        there = self.functions.get(function.name)
+        if there is not None:
+            if there is function or there._definition.source is function._definition.source:
+                return
+            raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
+        _ = function.params  # types that have no JSON form are found here, never at a call
+        self.functions[function.name] = function
+
+    # Calls in
+
+    def receive(self, response: Any) -> Functions:
+        """Take the calls of a model's response.
+
+        Args:
+            response: A chat completion as the OpenAI SDK gives it or as a dict, or a list of call
+                dicts: ``{"id": ..., "name": ..., "arguments": ...}``.
+
+        Returns:
+            One new pending Function per call, in call order; falsy when there are none.
+
+        Raises:
+            FormatError: It is neither; the text shows what was seen.
+        """
+        content = None
+        if _openai.is_response(response):
+            records = _openai.calls(response)
+            content = _openai.content(response)
+        elif isinstance(response, Sequence) and not isinstance(response, str | bytes | bytearray):
+            records = [_openai.call_dict(entry, position) for position, entry in enumerate(response)]
+        else:
+            raise FormatError(
+                f"neither a chat completion nor a list of calls: {type(response).__name__} {excerpt(repr(response))}"
+            )
+        functions = [self._bind(record) for record in records]
+        if not self._history:
+            self._responses.clear()
+        self._responses.append(_Response(records, functions, content))
+        return Functions(functions, self._open)
+
+    def submit(self, call: Any, *, strategy: Any = None, on_progress: Callable[..., object] | None = None) -> Task:
+        """Start one call at once: for servers, and for calls that arrive one by one.
+
+        It belongs to no response: ``wait`` and ``messages`` leave it out.
+
+        Args:
+            call: A call dict, or a Function.
+            strategy: For a tool that has none of its own; the Context's by default.
+            on_progress: Called with every ``Progress`` the tool reports.
+
+        Raises:
+            FormatError: It is no call.
+            UnknownStrategy, StrategyUnavailable: Nothing was started.
+        """
+        function = call if isinstance(call, Function) else self._bind(_openai.call_dict(call, 0))
+        return self._open([function], strategy, on_progress=on_progress).tasks[0]
+
+    def _bind(self, record: CallRecord) -> Function:
+        known = self.functions.get(record.name)
+        if known is None:
+            function = Function._unknown(record.name, record.id, record.arguments)
+        else:
+            function = known.bind(record.arguments, record.id)
+        if self._tracer is not None:
+            function.tracer = self._tracer
+        return function
+
+    # Running them
+
+    @property
+    def pending_functions(self) -> Functions:
+        """The calls received and not yet claimed, called, cancelled or answered, in call order."""
+        pending = (function for response in self._responses for function in response.functions if function.pending)
+        return Functions(pending, self._open)
+
+    def group(self, strategy: Any = None, *, window: int | None = None) -> Group:
+        """Start everything pending, as one Group; see :meth:`Functions.group`."""
+        return self.pending_functions.group(strategy, window=window)
+
+    def wait(
+        self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None
+    ) -> tuple[Return, ...]:
+        """Start what is pending and block until the calls of the last response have settled.
+
+        Returns:
+            Their Returns, in call order.
+
+        Raises:
+            WrongLoop: On a running loop's thread, before anything was started; ``await ctx.run()``.
+            WaitTimeout: Some have not settled after ``timeout`` seconds; nothing was interrupted.
+        """
+        return self._last().wait(strategy, window=window, timeout=timeout)
+
+    async def run(self, strategy: Any = None, *, window: int | None = None) -> tuple[Return, ...]:
+        """:meth:`wait`, from a running loop."""
+        return await self._last().run(strategy, window=window)
+
+    def _last(self) -> Functions:
+        return Functions(self._responses[-1].functions if self._responses else (), self._open)
+
+    def _open(self, functions: Sequence[Function], strategy: Any = None, **options: Any) -> Group:
+        default = self.strategy if strategy is None else strategy
+        choices = [function._definition.strategy or default for function in functions]
+        return launch(functions, choices, clock=self._clock, tracing=self._tracing, **options)
+
+    # Answers out
+
+    @property
+    def returns(self) -> tuple[Return, ...]:
+        """The Returns of the conversation so far, in call order; calls without one are left out."""
+        functions = (function for response in self._responses for function in response.functions)
+        return tuple(function._return for function in functions if function._return is not None)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The results of the last response, as messages for the provider; the same when called twice.
+
+        Raises:
+            ToolexecError: A call of it has no Return yet.
+        """
+        if not self._responses:
+            return []
+        last = self._responses[-1]
+        return [
+            _openai.result_message(id, self._text(function))
+            for id, function in zip(last.ids, last.functions, strict=True)
+        ]
+
+    def turn(self) -> list[dict[str, Any]]:
+        """The last response's assistant message and its results, ids rewritten alike in both.
+
+        Append this to the conversation: a response in which two calls share an id, or one has none,
+        can be answered no other way.
+
+        Raises:
+            ToolexecError: A call of it has no Return yet.
+        """
+        if not self._responses or not self._responses[-1].records:
+            return []
+        last = self._responses[-1]
+        return [_openai.assistant_message(last.ids, last.records, last.content), *self.messages()]
+
+    def _text(self, function: Function) -> str:
+        ret = function._return
+        if ret is None:
+            raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
+        if ret.status == "unknown_tool":
+            ret = replace(ret, value={**ret.value, "available": list(self.functions)})
+        return render(ret)
+
+    def next_turn(self) -> None:
+        """Begin the next turn: exceptions of past Returns are replaced by copies that hold no frames."""
+        for response in self._responses:
+            for function in response.functions:
+                ret = function._return
+                if ret is not None and ret.exception is not None:
+                    function._return = replace(ret, exception=_frameless(ret.exception))
+
+
+def _frameless(exc: BaseException) -> BaseException:
+    """A copy without traceback, cause and context: frames hold on to every local of the tool."""
+    try:
+        light = copy.copy(exc)
+    except Exception:  # noqa: BLE001 - copying runs the exception's own code
+        return ForeignError(type(exc).__name__, describe(exc))
+    if light is exc:
+        return ForeignError(type(exc).__name__, describe(exc))
+    light.__cause__ = light.__context__ = None
+    return light.with_traceback(None)

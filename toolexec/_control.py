@@ -1,0 +1,124 @@
+"""The engine's control thread: timers and decisions, one at a time, never on a user's thread.
+
+Whatever has to be decided about calls that wait or have to stop is decided here.  So none of that
+state needs a lock: a lock held on a thread that a signal handler or an Interrupt can cut is a lock
+that may stay taken for ever.  Others reach this thread by one ``SimpleQueue.put``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+_log = logging.getLogger("toolexec")
+
+# Cancelled timers are dropped when due; below this many it is not worth looking for them.
+_MANY_DEAD = 256
+
+
+class _Timer:
+    __slots__ = ("call", "order", "when")
+
+    def __init__(self, when: float, order: int, call: Callable[[], object]) -> None:
+        self.when = when
+        self.order = order
+        self.call: Callable[[], object] | None = call
+
+    def __lt__(self, other: _Timer) -> bool:
+        return (self.when, self.order) < (other.when, other.order)
+
+
+class Control:
+    """A daemon thread that runs what is posted to it, and timers.  One per process, started on first use."""
+
+    def __init__(self) -> None:
+        self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
+        self._seat = [1]
+        self._ident: int | None = None
+        self._timers: list[_Timer] = []
+        self._dead = 0
+        self._order = itertools.count()
+
+    def post(self, call: Callable[[], object]) -> None:
+        """Have ``call`` run on the control thread, after what was posted before.
+
+        Any thread, loop or signal handler; never blocks.  ``call`` must be quick and run no user code.
+        """
+        self._inbox.put(call)
+        if self._ident is None:
+            # Two posters may both come here, and a Ctrl-C may cut one of them: so a thread is not
+            # *the* control thread by having been started, but by finding the seat free.
+            threading.Thread(target=self._run, name="toolexec-control", daemon=True).start()
+
+    def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
+        """Run ``call`` on the control thread once ``time.monotonic()`` has reached ``when``.
+
+        Returns:
+            A function that cancels the timer; any thread, any number of times.
+        """
+        timer = _Timer(when, next(self._order), call)
+        self.post(lambda: heapq.heappush(self._timers, timer))
+
+        def cancel() -> None:
+            if timer.call is not None:
+                timer.call = None
+                self.post(self._bury)
+
+        return cancel
+
+    def is_current(self) -> bool:
+        """Whether the calling thread is the control thread."""
+        return self._ident == threading.get_ident()
+
+    def _bury(self) -> None:
+        self._dead += 1
+        if self._dead > _MANY_DEAD and self._dead * 2 > len(self._timers):
+            self._timers = [timer for timer in self._timers if timer.call is not None]
+            heapq.heapify(self._timers)
+            self._dead = 0
+
+    def _run(self) -> None:
+        try:
+            self._seat.pop()
+        except IndexError:  # somebody sits there
+            return
+        self._ident = threading.get_ident()
+        while True:
+            try:
+                call: Callable[[], object] | None = self._inbox.get(timeout=self._fire_due())
+            except queue.Empty:
+                continue
+            try:
+                call()
+            except Exception:
+                _log.exception("toolexec: the control thread met an error of its own; please report it")
+            call = None  # or what it holds lives until the next one comes
+
+    def _fire_due(self) -> float | None:
+        """Run the timers that are due; how long until the next, None when there is none."""
+        while self._timers:
+            left = self._timers[0].when - time.monotonic()
+            if left > 0:
+                return left
+            call = heapq.heappop(self._timers).call
+            if call is None:
+                self._dead -= 1
+                continue
+            try:
+                call()
+            except Exception:
+                _log.exception("toolexec: a timer met an error of the engine's own; please report it")
+        return None
+
+
+CONTROL = Control()
+
+if hasattr(os, "register_at_fork"):
+    # The thread did not come along into the child, and what was posted to it belongs to the parent.
+    os.register_at_fork(after_in_child=CONTROL.__init__)

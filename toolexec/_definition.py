@@ -1,0 +1,137 @@
+"""Definition: what is the same for every call of one tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from toolexec._errors import DeclarationError
+from toolexec._invoke import LoopKind
+from toolexec._runner import Factory, declared_entry, is_async
+from toolexec._schedule import Limit, resource_limit
+from toolexec._schema import Parameters
+
+# The options of a tool, as ``@tool`` and the class form take them.
+OPTIONS = ("strategy", "max_in_flight", "exclusive", "resource", "loop")
+
+
+class Definition:
+    """A tool's name, texts, options and what runs it; shared by all Functions made from one.
+
+    Attributes:
+        name: The name the model uses.
+        description: The text the model reads.
+        source: What a call's runner comes from: a Tool class, an instance, a Factory or a callable;
+            None while nothing was defined.
+        strategy: The tool's own choice of strategy, a name or an instance, or None.
+        exclusive: Whether its calls run alone in their Group.
+        loop: The kind of loop an async body gets where it has to bring its own.
+        limits: What a call has to hold while it runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        source: Any = None,
+        *,
+        strategy: Any = None,
+        max_in_flight: int | None = None,
+        exclusive: bool = False,
+        resource: str | None = None,
+        loop: LoopKind = "asyncio",
+    ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise DeclarationError(f"a tool's name is {name!r}: it has to be a non-empty string")
+        if max_in_flight is not None and (
+            isinstance(max_in_flight, bool) or not isinstance(max_in_flight, int) or max_in_flight < 1
+        ):
+            raise DeclarationError(
+                f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
+            )
+        if loop not in ("asyncio", "trio"):
+            raise DeclarationError(f"tool {name!r}: loop is {loop!r}; it takes 'asyncio' or 'trio'")
+        if resource is not None and (not isinstance(resource, str) or not resource):
+            raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
+        self.name = name
+        self.description = description
+        self.source = source
+        self.strategy = strategy
+        self.exclusive = bool(exclusive)
+        self.loop: LoopKind = loop
+        self.max_in_flight = max_in_flight
+        self.resource = resource
+        self.limits = _limits(max_in_flight, resource)
+        if source is not None:
+            check_source(name, source)
+
+    def parts(self) -> dict[str, Any]:
+        """What another process needs to make the same definition; a strategy instance stays behind."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        if not isinstance(self.strategy, str):
+            options["strategy"] = None
+        return {"name": self.name, "description": self.description, "source": self.source, **options}
+
+    def define(self, source: Any) -> None:
+        """Set what runs the calls."""
+        check_source(self.name, source)
+        self.source = source
+        for cached in ("parameters", "is_async"):
+            self.__dict__.pop(cached, None)
+
+    @functools.cached_property
+    def parameters(self) -> Parameters:
+        """What the tool takes; read from the signature on first use, which loads pydantic."""
+        source = self.source
+        if isinstance(source, Factory) and source.tool is None:
+            # Nothing says what it makes, so one is made and dropped.
+            source = source.make()
+        cls = source.tool if isinstance(source, Factory) else source
+        skip_first = isinstance(cls, type) and not isinstance(
+            inspect.getattr_static(cls, "call", None), staticmethod | classmethod
+        )
+        return Parameters(self.name, declared_entry(source), skip_first=skip_first)
+
+    @functools.cached_property
+    def is_async(self) -> bool:
+        """Whether the body is async."""
+        return is_async(declared_entry(self.source))
+
+
+def check_source(name: str, source: Any) -> None:
+    """Refuse, at declaration, what could never run a call.
+
+    Raises:
+        DeclarationError: It names the tool and what to write instead.
+    """
+    if isinstance(source, Factory):
+        return
+    if isinstance(source, type):
+        if not callable(getattr(source, "call", None)):
+            raise DeclarationError(f"tool {name!r}: class {source.__name__} has no method named 'call'")
+        needed = _needed_arguments(source)
+        if needed:
+            raise DeclarationError(
+                f"tool {name!r}: every call makes a new {source.__name__}, without arguments, and its constructor "
+                f"needs {', '.join(needed)}; give an instance, or tx.factory(lambda: {source.__name__}(...))"
+            )
+    elif not callable(getattr(source, "call", None)) and not callable(source):
+        raise DeclarationError(f"tool {name!r}: {source!r} is neither callable nor has it a method named 'call'")
+
+
+def _needed_arguments(cls: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(cls).parameters.values()
+    except (ValueError, TypeError):  # a constructor in C that does not tell: the first call will
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in variadic]
+
+
+def _limits(max_in_flight: int | None, resource_name: str | None) -> tuple[Limit, ...]:
+    limits = [] if max_in_flight is None else [Limit(max_in_flight)]
+    if resource_name is not None:
+        limits.append(resource_limit(resource_name))
+    return tuple(limits)

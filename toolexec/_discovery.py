@@ -1,0 +1,145 @@
+"""Finding strategies by name: entry points, loaded one by one on first use."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any
+
+from toolexec._errors import StrategyUnavailable, ToolexecError, UnknownStrategy
+from toolexec._strategy import API_VERSION, Strategy
+
+GROUP = "toolexec.strategies"
+AUTO = "auto"
+
+_classes: dict[str, type[Strategy]] = {}
+_shared: dict[str, Strategy] = {}
+
+
+def _points(**selection: str) -> Any:
+    from importlib import metadata  # heavy, and not needed to import toolexec
+
+    return metadata.entry_points(group=GROUP, **selection)
+
+
+def installed() -> tuple[str, ...]:
+    """Names of the installed strategies, loading none of them."""
+    names = dict.fromkeys(point.name for point in _points())
+    return tuple(sorted(names))
+
+
+def load(name: str) -> type[Strategy]:
+    """The class behind a name.
+
+    Raises:
+        UnknownStrategy: None is installed under it.
+        StrategyUnavailable: It cannot be imported, or was written for another version of the protocol.
+    """
+    found = _classes.get(name)
+    if found is not None:
+        return found
+    point = next(iter(_points(name=name)), None) if isinstance(name, str) else None
+    if point is None:
+        raise UnknownStrategy(name, installed())
+    try:
+        cls: Any = point.load()
+    except ImportError as exc:
+        raise StrategyUnavailable(name, f"importing it failed ({exc})", available(without=name)) from exc
+    if not (isinstance(cls, type) and issubclass(cls, Strategy)):
+        raise StrategyUnavailable(name, f"{point.value} is no subclass of toolexec.Strategy", available(without=name))
+    if cls.api_version != API_VERSION:
+        raise StrategyUnavailable(
+            name,
+            f"it was written for version {cls.api_version} of the strategy protocol, and this toolexec speaks {API_VERSION}",
+            available(without=name),
+        )
+    _classes[name] = cls
+    return cls
+
+
+def why_not(name: str) -> str | None:
+    """Why a strategy cannot run here, or None when it can."""
+    try:
+        return load(name).unavailable()
+    except StrategyUnavailable as exc:
+        return str(exc)
+
+
+def available(*, without: str | None = None) -> tuple[str, ...]:
+    """Names of the strategies that can run here."""
+    return tuple(name for name in installed() if name != without and why_not(name) is None)
+
+
+def isolated_names() -> tuple[str, ...]:
+    """Names of the installed strategies that say they are isolated."""
+    names: list[str] = []
+    for name in installed():
+        try:
+            if load(name).isolated:
+                names.append(name)
+        except ToolexecError:  # one that cannot be loaded says nothing
+            continue
+    return tuple(names)
+
+
+def strategy(name: str, **options: Any) -> Strategy:
+    """A strategy of your own, configured; it is yours to close (``with``, ``async with``, ``close()``).
+
+    Args:
+        name: An installed strategy.
+        **options: What it takes; ``grace`` (seconds from asking a call to stop to its Return) and
+            ``window`` (calls of one Group in flight at once) are common to all.
+
+    Raises:
+        UnknownStrategy: No strategy of that name is installed.
+        StrategyUnavailable: It cannot run here; ``alternatives`` can.
+        TypeError: It takes no such option; the text lists those it takes.
+    """
+    cls = load(name)
+    reason = cls.unavailable()
+    if reason is not None:
+        raise StrategyUnavailable(name, reason, available(without=name))
+    known = [p.name for p in inspect.signature(cls).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise TypeError(
+            f"the {name} strategy takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(sorted(known))}"
+        )
+    return cls(**options)
+
+
+def shared(name: str) -> Strategy:
+    """The process's one instance of a strategy, made on first use; nobody's to close."""
+    found = _shared.get(name)
+    if found is None:
+        # Two threads may come here at once; the first one's instance serves both.
+        found = _shared.setdefault(name, strategy(name))
+    return found
+
+
+def chosen(choice: Any) -> Strategy | None:
+    """The strategy behind what a caller wrote: a name, an instance, or None for ``auto``.
+
+    Raises:
+        UnknownStrategy, StrategyUnavailable: As in :func:`strategy`.
+        RuntimeError: The instance is closed.
+    """
+    if choice is None or choice == AUTO:
+        return None
+    if not isinstance(choice, Strategy):
+        return shared(choice)
+    if choice.closed:
+        raise RuntimeError(f"the {choice.name} strategy is closed, and a closed one starts nothing")
+    return choice
+
+
+def forget_shared() -> list[Strategy]:
+    """Take out the shared instances, for closing; the next use of a name makes a new one."""
+    taken = list(_shared.values())
+    _shared.clear()
+    return taken
+
+
+if hasattr(os, "register_at_fork"):
+    # Each instance resets itself; what matters here is only that the child starts anew.
+    os.register_at_fork(after_in_child=_shared.clear)

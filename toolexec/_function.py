@@ -1,0 +1,275 @@
+"""Function: a named tool the model may call; with id and arguments set it is one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from toolexec._definition import Definition
+from toolexec._discovery import isolated_names
+from toolexec._errors import DeclarationError
+from toolexec._launch import launch_one
+from toolexec._registry import Registry
+from toolexec._return import Return, cancelled_form, error_form
+from toolexec._runner import resolve
+
+if TYPE_CHECKING:
+    from toolexec._task import Task
+    from toolexec._tracer import Tracer
+
+
+class Function(Registry):
+    """A tool, or one call of it.
+
+    Most tools are declared with ``@tool`` or as a subclass of ``Tool``; this is what both become,
+    and the form for tools put together at run time:
+
+        fn = Function("run-command", "Runs a shell command")
+        fn.define(run)
+
+    A Function made by ``receive`` or ``bind`` is one call: it shares the definition with the tool
+    it was made from, and nothing else.  Two calls are equal when both have an id and it is the same
+    one; the engine itself goes by identity, never by id.
+
+    Attributes:
+        arguments: What the model sent: a dict, JSON text, or None.  Validated when the call starts.
+        tracer: Told of this call, besides nobody; a Context sets its own.
+        model: The name of the model that asked, or None.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_called",
+        "_cancelled",
+        "_claimed",
+        "_definition",
+        "_id",
+        "_return",
+        "_runner",
+        "_task",
+        "arguments",
+        "model",
+        "tracer",
+    )
+
+    def __init__(self, name: str, description: str = "", **options: Any) -> None:
+        """Declare a tool without a body; ``define`` gives it one.
+
+        Args:
+            name: The name the model uses.
+            description: The text the model reads.
+            **options: As for ``@tool``: strategy, max_in_flight, exclusive, resource, loop.
+
+        Raises:
+            DeclarationError: A name, option or value that cannot be.
+        """
+        try:
+            definition = Definition(name, description, **options)
+        except TypeError as exc:
+            if isinstance(exc, DeclarationError):
+                raise
+            raise DeclarationError(f"tool {name!r}: {exc}; the options are those of @tool") from None
+        self._init(definition)
+
+    def _init(self, definition: Definition, id: str | None = None, arguments: Any = None) -> None:
+        self._definition = definition
+        self._id = id
+        self.arguments = arguments
+        self.tracer: Tracer | None = None
+        self.model: str | None = None
+        self._runner: Any = None
+        self._called = False
+        self._cancelled = False
+        self._claimed = False
+        self._return: Return | None = None
+        self._task: Task | None = None
+
+    @classmethod
+    def _of(cls, definition: Definition, id: str | None = None, arguments: Any = None) -> Function:
+        self = Function.__new__(Function)
+        self._init(definition, id, arguments)
+        return self
+
+    @classmethod
+    def _unknown(cls, name: str, id: str | None, arguments: Any) -> Function:
+        """A call of a tool that is not there; the name is whatever the model wrote."""
+        definition = Definition("unknown")
+        definition.name = name
+        return cls._of(definition, id, arguments)
+
+    def bind(self, arguments: Any = None, id: str | None = None) -> Function:
+        """One call of this tool.
+
+        Args:
+            arguments: A dict, or JSON text as a model sent it.
+            id: The call's id.
+        """
+        call = Function._of(self._definition, id, arguments)
+        call.tracer, call.model = self.tracer, self.model
+        return call
+
+    # What it is
+
+    @property
+    def id(self) -> str | None:
+        """The call's id; fixed once set."""
+        return self._id
+
+    @id.setter
+    def id(self, value: str | None) -> None:
+        if self._id is not None and value != self._id:
+            raise ValueError(f"the id of this call is {self._id!r} and stays so; bind() makes another call")
+        self._id = value
+
+    @property
+    def name(self) -> str:
+        """The name the model uses."""
+        return self._definition.name
+
+    @property
+    def description(self) -> str:
+        """The text the model reads."""
+        return self._definition.description
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """JSON Schema of the arguments, an object; never None.
+
+        Raises:
+            DeclarationError: A parameter's type has no JSON form.
+        """
+        if self._definition.source is None:
+            return {"type": "object", "properties": {}}
+        return self._definition.parameters.schema
+
+    def define(self, source: Any) -> Any:
+        """Set what runs the calls: a callable, a class or an instance with a ``call`` method.
+
+        Usable as a decorator.
+
+        Returns:
+            What was given.
+        """
+        self._definition.define(source)
+        self._runner = None
+        return source
+
+    @property
+    def runner(self) -> Any:
+        """The object that runs this call; resolved once, on first access, and kept.
+
+        A Tool class gives a new instance, a tool given as an instance that instance.  A runner that
+        has a ``tracer`` attribute is assigned this Function's.
+        """
+        if self._runner is None:
+            runner = resolve(self._definition.source)
+            if self.tracer is not None and hasattr(runner, "tracer"):
+                runner.tracer = self.tracer
+            self._runner = runner
+        return self._runner
+
+    @staticmethod
+    def isolated() -> tuple[str, ...]:
+        """Names of the installed strategies that run a call outside this process's memory."""
+        return isolated_names()
+
+    # Running it
+
+    def call(self) -> Return:
+        """Run the call here and now, on this thread, and answer it."""
+        return self.task("sequential").wait(block_loop=True)
+
+    def task(self, strategy: Any = None, *, on_progress: Callable[..., object] | None = None) -> Task:
+        """Start the call.
+
+        Args:
+            strategy: A name, or what ``toolexec.strategy`` made; the tool's own by default, or else
+                ``auto``.
+            on_progress: Called with every ``Progress`` the tool reports.
+
+        Raises:
+            UnknownStrategy, StrategyUnavailable: Nothing was started.
+        """
+        return launch_one(self, strategy, on_progress=on_progress)
+
+    # How it stands
+
+    @property
+    def called(self) -> bool:
+        """Whether its body has begun, now or in the past."""
+        return self._called
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._cancelled
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is neither claimed by a Group, called, cancelled nor answered."""
+        return not (self._claimed or self._called or self._cancelled or self._return is not None)
+
+    @property
+    def skill(self) -> bool:
+        """Whether a skill backs this tool."""
+        return bool(getattr(self._definition.source, "skill", False))
+
+    @property
+    def mcp(self) -> bool:
+        """Whether the tool's class says that it is an MCP tool."""
+        source = self._definition.source
+        return isinstance(source, type) and bool(getattr(source, "mcp", False))
+
+    @property
+    def a2a(self) -> bool:
+        """Whether the tool's class says that it is an A2A tool."""
+        source = self._definition.source
+        return isinstance(source, type) and bool(getattr(source, "a2a", False))
+
+    # Answering it by hand
+
+    def return_(self, value: Any) -> Return:
+        """A Return of this call with ``value``."""
+        return Return(id=self.id, name=self.name, value=value)
+
+    def error(self, exc: BaseException, **extra: Any) -> Return:
+        """The in-band error Return for ``exc``."""
+        value = error_form(exc, **extra)
+        return Return(id=self.id, name=self.name, value=value, status="raised", exception=exc)
+
+    def cancel(self, reason: str = "function call cancelled", **extra: Any) -> Return:
+        """A Return that says the call was cancelled; the call is no longer pending."""
+        self._cancelled = True
+        value = cancelled_form(reason, **extra)
+        ret = Return(id=self.id, name=self.name, value=value, status="cancelled", reason=reason)
+        if not self._claimed and self._return is None:
+            self._return = ret
+        return ret
+
+    def unavailable(self) -> Return:
+        """The in-band answer to a call of a tool that is not there."""
+        value = {"error": True, "type": "NoSuchToolError", "message": "tool not found"}
+        return Return(id=self.id, name=self.name, value=value, status="unknown_tool")
+
+    # Which call it is
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Function) or self._id is None or other._id is None:
+            return False
+        return self._id == other._id
+
+    def __hash__(self) -> int:
+        return hash(self._id) if self._id is not None else object.__hash__(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}{'' if self._id is None else f' id={self._id!r}'}>"
+
+    def __reduce__(self) -> Any:
+        # A worker needs the tool, never the state of a call.
+        return _rebuild, (self._definition.parts(), self._id, self.arguments)
+
+
+def _rebuild(parts: dict[str, Any], id: str | None, arguments: Any) -> Function:
+    return Function._of(Definition(**parts), id, arguments)

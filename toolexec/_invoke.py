@@ -1,0 +1,145 @@
+"""The one place where a tool's body is called, and what comes out of it becomes an Outcome."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from toolexec._current import CURRENT, CurrentCall, Progress
+from toolexec._errors import Interrupt
+from toolexec._outcome import Outcome
+from toolexec._runner import entry, resolve, yields_parts
+
+LoopKind = Literal["asyncio", "trio"]
+
+
+class Awaiting:
+    """What a sync body left to be awaited, for a strategy that has a loop to do it on."""
+
+    __slots__ = ("awaitable",)
+
+    def __init__(self, awaitable: Any) -> None:
+        self.awaitable = awaitable
+
+
+def stopped(call: CurrentCall) -> Outcome:
+    """The outcome of a call that ended because it was asked to."""
+    return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)
+
+
+def failed(call: CurrentCall, exc: BaseException) -> Outcome:
+    """The outcome of a body that raised; an Interrupt counts as such only if it was asked for."""
+    if call.asked and isinstance(exc, Interrupt):
+        return Outcome("cancelled", exception=exc, reason=call.reason)
+    return Outcome("raised", exception=exc)
+
+
+def invoke(
+    body: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    call: CurrentCall,
+    loop: LoopKind = "asyncio",
+    *,
+    hand_over: bool = False,
+) -> Outcome | Awaiting:
+    """Call ``body`` on this thread and say how it ended; never raises.
+
+    Anything awaitable that comes back is awaited: in a loop of its own here, or, with
+    ``hand_over``, by the caller, who gets an :class:`Awaiting`.  A generator is run through: each
+    part is a report of progress, the value is the list of parts.
+    """
+    CURRENT.set(call)
+    try:
+        value = body(*args, **kwargs)
+        if isinstance(value, types.GeneratorType) and yields_parts(body):
+            return Outcome("ok", _collect(value, call))
+        if not isinstance(value, types.AsyncGeneratorType) and not hasattr(type(value), "__await__"):
+            return Outcome("ok", value)
+        if hand_over:
+            return Awaiting(value)
+        from toolexec._own_loop import run_to_end  # only async tools need a loop's machinery
+
+        return run_to_end(value, call, loop)
+    except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is that call's answer
+        return failed(call, exc)
+
+
+async def settle_value(value: Any, call: CurrentCall) -> Any:
+    """Await ``value`` until it is no longer awaitable; an async generator's value is the list of its parts."""
+    while True:
+        if isinstance(value, types.AsyncGeneratorType):
+            return await _acollect(value, call)
+        if not hasattr(type(value), "__await__"):
+            return value
+        value = await value
+
+
+def _collect(parts: types.GeneratorType[Any, Any, Any], call: CurrentCall) -> list[Any]:
+    collected: list[Any] = []
+    try:
+        for part in parts:
+            collected.append(part)
+            call.report(Progress(len(collected), data=part))
+    finally:
+        # An interrupt may land out here, between two parts: the generator's own ``finally`` still runs.
+        parts.close()
+    return collected
+
+
+async def _acollect(parts: types.AsyncGeneratorType[Any, Any], call: CurrentCall) -> list[Any]:
+    collected: list[Any] = []
+    try:
+        async for part in parts:
+            collected.append(part)
+            call.report(Progress(len(collected), data=part))
+    finally:
+        await parts.aclose()
+    return collected
+
+
+def perform(
+    source: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    call: CurrentCall,
+    loop: LoopKind,
+    begun: Callable[[], object],
+) -> Outcome:
+    """Run a call in a worker that has its own copy of the tool; never raises.
+
+    The runner is resolved here, because an isolated call's instance lives where its body runs; a
+    constructor that fails is the call's ``raised``.
+
+    Args:
+        source: What the tool was declared with: a class, a factory, an instance or a callable.
+        args: Positional arguments for the body.
+        kwargs: Keyword arguments for the body.
+        call: The state the body sees; its ``sink`` gets the progress.
+        loop: The kind of loop an async body runs in.
+        begun: Called once, right before the body.
+    """
+    try:
+        body = entry(resolve(source))
+        begun()
+    except BaseException as exc:  # noqa: BLE001 - a constructor is the tool's code
+        return failed(call, exc)
+    outcome = invoke(body, args, kwargs, call, loop)
+    assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
+    return outcome
+
+
+def running_loop() -> LoopKind | None:
+    """The kind of event loop that is running on this thread, without importing either library.
+
+    trio is asked first: in guest mode asyncio reports a running loop inside trio's tasks too.
+    """
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_task():
+        return "trio"
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        return "asyncio"
+    return None

@@ -1,0 +1,158 @@
+"""Job: one attempt at one call, as the strategy that runs it sees it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
+from typing import Any, NamedTuple, Protocol
+
+from toolexec._current import CURRENT, CurrentCall, Progress
+from toolexec._invoke import Awaiting, LoopKind, failed, invoke, settle_value, stopped
+from toolexec._outcome import Outcome
+
+_generations = itertools.count(1)
+
+
+class Parcel(NamedTuple):
+    """What of a call has to travel to a worker that shares no memory with this one.
+
+    Attributes:
+        id: The call's id, or None.
+        name: The tool's name.
+        source: What the tool was declared with; the worker resolves its own runner from it.
+        args: Positional arguments, validated.
+        kwargs: Keyword arguments, validated.
+        loop: The kind of loop an async body runs in.
+    """
+
+    id: str | None
+    name: str
+    source: Any
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    loop: LoopKind
+
+
+class Owner(Protocol):
+    """Whom a job reports to: the Task it was made for."""
+
+    def _begun(self, job: Job) -> None: ...
+
+    def _progressed(self, job: Job, progress: Progress) -> None: ...
+
+    def _settle(self, job: Job, outcome: Outcome) -> None: ...
+
+    def _ask(self, reason: str) -> None: ...
+
+    def _done(self) -> bool: ...
+
+    @property
+    def _wakers(self) -> list[Callable[[], object]]: ...
+
+
+class Job:
+    """One attempt at one call.
+
+    A strategy gets it in ``start`` and owes it exactly one ``deliver``.  In between it calls
+    ``begin`` right before the body, and then ``body``, ``await abody`` or whatever runs the
+    ``parcel`` elsewhere.
+
+    Attributes:
+        parcel: The call itself.
+        is_async: Whether the body is a coroutine function or an async generator.
+        entry: What to call, where the body runs in this process; None under an isolated strategy.
+        context: The submitter's context variables, copied for this call alone.
+        call: The state that the body sees.
+        generation: Unique in this process; an interrupt belongs to a generation, never to a worker.
+        slot: For the strategy that runs the job, to keep what it needs about it.
+    """
+
+    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
+
+    def __init__(
+        self,
+        owner: Owner,
+        parcel: Parcel,
+        *,
+        is_async: bool,
+        entry: Callable[..., Any] | None,
+        context: Context,
+        parent: CurrentCall | None,
+    ) -> None:
+        self._owner = owner
+        self.parcel = parcel
+        self.is_async = is_async
+        self.entry = entry
+        self.context = context
+        self.call = CurrentCall(parcel.id, parcel.name, self.report, parent)
+        self.generation = next(_generations)
+        self.slot: Any = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the call has been asked to stop."""
+        return self.call.asked
+
+    @property
+    def settled(self) -> bool:
+        """Whether the call has its Return, from whomever."""
+        return self._owner._done()
+
+    def ask(self, reason: str) -> None:
+        """Ask the call to stop, from the strategy's own side (its loop ends, say).  Any thread."""
+        self._owner._ask(reason)
+
+    def begin(self) -> bool:
+        """Say that the body begins now; the call's clock starts and its start is traced.
+
+        Call it on the thread or loop that runs the body (or, for a body that runs elsewhere, where
+        its worker's report arrives), outside anything an Interrupt may be raised into.
+
+        Returns:
+            False when the call was asked to stop before: then the body must not run, and
+            ``deliver(stopped())`` is what is owed.
+        """
+        if self.call.asked:
+            return False
+        self._owner._begun(self)
+        return not self.call.asked
+
+    def body(self, *, hand_over: bool = False) -> Outcome | Awaiting:
+        """Run the body on this thread, in the job's context; never raises.
+
+        An async body runs in a loop of its own.  With ``hand_over`` an awaitable that comes back is
+        not awaited but handed to the caller.
+        """
+        assert self.entry is not None, "an isolated strategy runs the parcel, not the body"
+        parcel = self.parcel
+        return self.context.run(
+            invoke, self.entry, parcel.args, parcel.kwargs, self.call, parcel.loop, hand_over=hand_over
+        )
+
+    async def abody(self) -> Any:
+        """Run an async body here, as part of a task whose context is the job's; raises what the tool raises."""
+        assert self.entry is not None, "an isolated strategy runs the parcel, not the body"
+        CURRENT.set(self.call)
+        return await settle_value(self.entry(*self.parcel.args, **self.parcel.kwargs), self.call)
+
+    async def resume(self, awaiting: Awaiting) -> Any:
+        """Await what a sync body left to be awaited, as part of such a task; raises what it raises."""
+        CURRENT.set(self.call)
+        return await settle_value(awaiting.awaitable, self.call)
+
+    def report(self, progress: Progress) -> None:
+        """Pass on a report of progress from the body; on the thread or loop that saw it."""
+        self._owner._progressed(self, progress)
+
+    def deliver(self, outcome: Outcome) -> None:
+        """Settle the call.  Any thread; never raises; the first delivery wins, later ones are dropped."""
+        self._owner._settle(self, outcome)
+
+    def stopped(self) -> Outcome:
+        """The outcome of a call that ended, or never began, because it was asked to stop."""
+        return stopped(self.call)
+
+    def failed(self, exc: BaseException) -> Outcome:
+        """The outcome of a body that raised ``exc``."""
+        return failed(self.call, exc)

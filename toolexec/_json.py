@@ -1,0 +1,52 @@
+"""Turning any value into JSON text that is always legal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def encode(value: Any) -> str:
+    """JSON text for ``value``: never raises, never has a bare NaN, always encodes as UTF-8.
+
+    Plain data takes the standard library's path; everything else pydantic's, which knows dates,
+    sets, dataclasses, models and the rest.  What neither can express becomes an error object that
+    names the type.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        try:
+            text = _encode_rich(value)
+        except Exception as exc:  # noqa: BLE001 - a value's own code runs here (properties, __str__, __iter__)
+            return json.dumps(_unrenderable(value, exc))
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # a lone surrogate: legal in a str, in no request body
+            return json.dumps(json.loads(text))
+    return text
+
+
+def to_plain(value: Any) -> Any:
+    """``value`` as dicts, lists, strings, numbers, booleans and None, by the rules of :func:`encode`."""
+    return json.loads(encode(value))
+
+
+def _encode_rich(value: Any) -> str:
+    # Here and not at the top: importing toolexec stays light, and works in a subinterpreter,
+    # where pydantic's core refuses to load.
+    from pydantic_core import to_json
+
+    try:
+        return to_json(value, inf_nan_mode="strings", bytes_mode="utf8").decode()
+    except ValueError:
+        # Bytes that are not UTF-8: no mode takes them one by one, so all go as base64.  Any other
+        # fault fails again, and is the caller's to report.
+        return to_json(value, inf_nan_mode="strings", bytes_mode="base64").decode()
+
+
+def _unrenderable(value: Any, exc: Exception) -> dict[str, Any]:
+    name = type(value).__name__
+    why = type(exc).__name__ if isinstance(exc, RecursionError) else f"{type(exc).__name__}: {exc}"[:300]
+    return {"error": True, "type": "UnsendableError", "message": f"the result, a {name}, has no JSON form ({why})"}

@@ -1,0 +1,218 @@
+"""Launching: from Functions to the started Tasks of one Group."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+from toolexec._arguments import parse
+from toolexec._clock import MONOTONIC, Clock
+from toolexec._control import CONTROL
+from toolexec._current import CURRENT, CurrentCall
+from toolexec._discovery import chosen, shared
+from toolexec._errors import ArgumentsError, NoSuchToolError, WorkerLost
+from toolexec._group import LIVE, Group
+from toolexec._invoke import running_loop
+from toolexec._job import Job, Parcel
+from toolexec._lifecycle import refuse_when_exiting
+from toolexec._outcome import Outcome
+from toolexec._runner import entry
+from toolexec._schedule import Entry, Limit, Line
+from toolexec._strategy import Strategy, check_window
+from toolexec._task import Task
+from toolexec._tracer import Tracer, Tracing
+from toolexec._waiting import wake_all
+
+if TYPE_CHECKING:
+    from toolexec._function import Function
+
+
+def launch_one(function: Function, choice: Any, *, on_progress: Callable[..., object] | None = None) -> Task:
+    """Start one call; a ``choice`` of the caller's goes before the tool's own."""
+    own = function._definition.strategy
+    return launch([function], [choice if choice is not None else own], on_progress=on_progress).tasks[0]
+
+
+def launch(
+    functions: Sequence[Function],
+    choices: Sequence[Any],
+    *,
+    window: int | None = None,
+    clock: Clock = MONOTONIC,
+    tracing: Tracing | None = None,
+    on_progress: Callable[..., object] | None = None,
+    opened: Callable[[Group], object] | None = None,
+) -> Group:
+    """Claim the calls, bind them, and start everything the window allows.
+
+    Args:
+        functions: The calls, in call order.
+        choices: The strategy for each: a name, an instance, or None for ``auto``.
+        window: How many may be in flight at once, over all strategies; None leaves it to each.
+        clock: Tells the time.
+        tracing: Traces the calls that have no tracer of their own.
+        on_progress: Called with every report of progress.
+        opened: Called with the Group when it is complete, before the first body runs.
+
+    Raises:
+        UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError: Nothing was started.
+    """
+    check_window(window)
+    refuse_when_exiting()
+    # Everything that can be wrong with the use, before the first call is claimed.
+    strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
+    for function in functions:
+        if function._definition.source is not None:
+            _ = function._definition.parameters
+    places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
+    group = Group(clock)
+    group._places = tuple(places.values())
+    group._lazy = tuple(place for place in group._places if place.lazy)
+    group._starter = _start
+    parent = CURRENT.get()
+    refused: list[tuple[Task, Outcome]] = []
+    ready: list[Task] = []
+    tasks: list[Task] = []
+    for function, strategy in zip(functions, strategies, strict=True):
+        function._claimed = True
+        own = function.tracer
+        task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))
+        task._on_progress = on_progress
+        function._task = task
+        tasks.append(task)
+        bound = _bind(task, strategy, parent)
+        if isinstance(bound, Outcome):
+            refused.append((task, bound))
+        else:
+            assert strategy is not None
+            task._job, task._strategy, task._place = bound, strategy, places[strategy]
+            strategy._live.add(task)
+            ready.append(task)
+    group._tasks = tuple(tasks)
+    if tasks:
+        LIVE.add(group)
+    if opened is not None:
+        opened(group)
+    try:
+        for task, outcome in refused:
+            task._refuse(outcome)
+        _start_all(ready, window)
+    except BaseException as exc:  # a Ctrl-C in the middle: what has begun is stopped, the rest never begins
+        group._abort(group._tasks, group._all, group._done, exc)
+        raise
+    return group
+
+
+def _pick(function: Function, strategy: Strategy | None) -> Strategy | None:
+    """The strategy of one call, ``auto`` resolved; None for a tool that is not there."""
+    if strategy is not None or function._definition.source is None:
+        return strategy
+    if not function._definition.is_async:
+        return shared("thread")
+    return shared(running_loop() or "asyncio")
+
+
+def _tracing(own: Tracer, default: Tracing | None) -> Tracing:
+    return default if default is not None and default.tracer is own else Tracing(own)
+
+
+def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> Job | Outcome:
+    """A job for the call, or the outcome that refuses it."""
+    function = task.function
+    definition = function._definition
+    if definition.source is None or strategy is None:
+        return Outcome(
+            "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
+        )
+    try:
+        args, kwargs = definition.parameters.validate(parse(function.arguments))
+        body = None if strategy.isolated else entry(function.runner)
+    except ArgumentsError as exc:
+        return Outcome("bad_arguments", exception=exc)
+    except BaseException as exc:  # noqa: BLE001 - the constructor of a runner is the tool's code
+        if isinstance(exc, KeyboardInterrupt):
+            raise
+        return Outcome("raised", exception=exc)
+    job = Job(
+        task,
+        Parcel(function.id, function.name, definition.source, args, kwargs, definition.loop),
+        is_async=definition.is_async,
+        entry=body,
+        context=task._context,
+        parent=parent,
+    )
+    # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
+    job.call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))
+    return job
+
+
+def _held(call: CurrentCall | None) -> set[Limit]:
+    held: set[Limit] = set()
+    while call is not None:
+        held.update(call.limits)
+        call = call.parent
+    return held
+
+
+def _start_all(tasks: Sequence[Task], window: int | None) -> None:
+    """Start what may start; the rest is left to the control thread, as calls settle."""
+    limited = False
+    windows: dict[object, int | None] = {}
+    counts: dict[object, int] = {}
+    concurrent = False
+    entries: list[Entry[Task]] = []
+    for task in tasks:
+        strategy, place, job = task._strategy, task._place, task._job
+        assert strategy is not None and place is not None and job is not None
+        key: object = None if window is not None else strategy
+        # A lazy place runs its calls one at a time by itself.
+        windows[key] = window if window is not None else None if place.lazy else strategy.window
+        counts[key] = counts.get(key, 0) + 1
+        concurrent = concurrent or not place.lazy
+        exclusive = task.function._definition.exclusive
+        limited = limited or exclusive or bool(job.call.limits)
+        entries.append(Entry(task, key, job.call.limits, exclusive))
+    crowded = concurrent and any((size := windows[key]) is not None and count > size for key, count in counts.items())
+    if not limited and not crowded:
+        for task in tasks:
+            _start(task)
+        return
+    for entry_ in entries:
+        entry_.item._entry = entry_
+    line = Line(entries, windows)
+    if not limited:
+        # Only this Group's own window is concerned, and nobody else knows the line yet.
+        for entry_ in line.take():
+            _start(entry_.item)
+        return
+    # Limits are shared with other Groups, so the control thread decides; what may start has started
+    # before this returns.
+    opened: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def open_line() -> None:
+        for entry_ in line.take():
+            _start(entry_.item)
+        opened.put(None)
+
+    CONTROL.post(open_line)
+    opened.get()
+
+
+def _start(task: Task) -> None:
+    job, place = task._job, task._place
+    assert job is not None and place is not None
+    # In this order: an interrupt first sets the flag and then looks whether the job was handed over.
+    task._handed = True
+    if job.asked:
+        job.deliver(job.stopped())
+        return
+    try:
+        place.start(job)
+    except Exception as exc:  # noqa: BLE001 - a strategy that cannot start a call must not lose it
+        lost = WorkerLost(f"the {task._strategy.name if task._strategy else place} strategy could not start the call: {type(exc).__name__}: {exc}")
+        lost.__cause__ = exc
+        job.deliver(Outcome("lost", exception=lost))
+    if place.lazy:
+        wake_all(task._group._each)  # who waits runs it

@@ -1,0 +1,124 @@
+"""OpenAI's chat format: calls out of a response, results into messages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolexec._arguments import excerpt
+from toolexec._errors import FormatError
+from toolexec._json import encode
+
+
+class CallRecord(NamedTuple):
+    """One call as a response has it.
+
+    Attributes:
+        id: As the model sent it, or None.
+        name: The tool's name, possibly empty or made up.
+        arguments: A dict, JSON text or None.
+    """
+
+    id: str | None
+    name: str
+    arguments: Any
+
+
+def is_response(response: object) -> bool:
+    """Whether it looks like a chat completion, as an SDK object or as a dict."""
+    return _get(response, "choices") is not None
+
+
+def content(response: object) -> Any:
+    """The text beside the calls, or None."""
+    return _get(_message(response), "content")
+
+
+def calls(response: object) -> list[CallRecord]:
+    """The calls of a chat completion's first choice, in order.
+
+    Raises:
+        FormatError: It has no message, or a call in it has no function.
+    """
+    return [_call(entry, position) for position, entry in enumerate(_get(_message(response), "tool_calls") or [])]
+
+
+def call_dict(entry: object, position: int) -> CallRecord:
+    """One call of a plain list: ``{"id", "name", "arguments"}``, or as OpenAI nests it.
+
+    Raises:
+        FormatError: It names no tool.
+    """
+    if not isinstance(entry, Mapping):
+        raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
+    if "function" in entry:
+        return _call(entry, position)
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise FormatError(f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}")
+    return CallRecord(_id(entry.get("id")), name, entry.get("arguments"))
+
+
+def unique_ids(ids: Sequence[str | None]) -> list[str]:
+    """An id for every call: its own, unless it has none or another call before it has it already."""
+    seen: set[str] = set()
+    unique: list[str] = []
+    for own in ids:
+        wanted = own if own and own not in seen else f"call_{secrets.token_hex(12)}"
+        seen.add(wanted)
+        unique.append(wanted)
+    return unique
+
+
+def result_message(id: str, text: str) -> dict[str, Any]:
+    """The message that answers one call."""
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+def assistant_message(ids: Sequence[str], records: Sequence[CallRecord], text: Any) -> dict[str, Any]:
+    """The assistant message that made the calls, under the ids that its results are sent with."""
+    return {
+        "role": "assistant",
+        "content": text,
+        "tool_calls": [
+            {
+                "id": id,
+                "type": "function",
+                "function": {"name": record.name, "arguments": _text(record.arguments)},
+            }
+            for id, record in zip(ids, records, strict=True)
+        ],
+    }
+
+
+def _message(response: object) -> object:
+    choices = _get(response, "choices")
+    if not isinstance(choices, Sequence) or not choices:
+        raise FormatError(f"a chat completion without choices: {excerpt(repr(response))}")
+    message = _get(choices[0], "message")
+    if message is None:
+        raise FormatError(f"a chat completion whose first choice has no message: {excerpt(repr(response))}")
+    return message
+
+
+def _call(entry: object, position: int) -> CallRecord:
+    function = _get(entry, "function")
+    name = _get(function, "name")
+    if not isinstance(name, str):
+        raise FormatError(f"tool call {position} names no function: {excerpt(repr(entry))}")
+    return CallRecord(_id(_get(entry, "id")), name, _get(function, "arguments"))
+
+
+def _id(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _get(holder: object, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def _text(arguments: Any) -> str:
+    if arguments is None:
+        return "{}"
+    return arguments if isinstance(arguments, str) else encode(arguments)

@@ -1,0 +1,169 @@
+"""Return: the one settled answer to a call."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from toolexec._errors import ForeignError, ToolFailed
+from toolexec._json import encode, to_plain
+
+Status = Literal[
+    "ok",
+    "raised",
+    "bad_arguments",
+    "unknown_tool",
+    "unsendable",
+    "timeout",
+    "lost",
+    "cancelled",
+    "denied",
+    "budget",
+    "deferred",
+]
+STATUSES: tuple[str, ...] = get_args(Status)
+
+_ERRORS = frozenset({"raised", "bad_arguments", "unknown_tool", "unsendable", "timeout", "lost"})
+_CANCELLED = frozenset({"cancelled", "denied", "budget"})
+
+
+def describe(exc: BaseException) -> str:
+    """The exception's own text, or something to read where it has none or cannot tell it."""
+    try:
+        text = str(exc)
+    except BaseException as broken:  # noqa: BLE001 - a tool's __str__ is a tool's code, and may do anything
+        return f"(the text of this {type(exc).__name__} cannot be shown: its __str__ raised {type(broken).__name__})"
+    return text if text.strip() else f"{type(exc).__name__} (no message)"
+
+
+def backtrace(exc: BaseException) -> list[str]:
+    """The formatted traceback, causes and notes included, one line an item."""
+    if isinstance(exc, ForeignError) and exc.traceback_text:
+        return exc.traceback_text.splitlines()
+    try:
+        return "".join(traceback.format_exception(exc)).splitlines()
+    except BaseException as broken:  # noqa: BLE001 - formatting calls the exception's own code
+        return [f"(no traceback: formatting it raised {type(broken).__name__})"]
+
+
+def error_form(exc: BaseException, **extra: Any) -> dict[str, Any]:
+    """The in-band form of an error; the fixed keys win over ``extra``."""
+    name = exc.type_name if isinstance(exc, ForeignError) else type(exc).__name__
+    return {**extra, "error": True, "type": name, "message": describe(exc), "backtrace": backtrace(exc)}
+
+
+def cancelled_form(reason: str, **extra: Any) -> dict[str, Any]:
+    """The in-band form of a cancelled call; the fixed keys win over ``extra``."""
+    return {**extra, "cancelled": True, "reason": reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Return:
+    """The one answer to a call.
+
+    ``status`` alone says how the call ended; it never comes from looking into ``value``, so a tool
+    may return a dict with an ``error`` key and is still ``ok``.
+
+    Attributes:
+        id: The call's id as the model gave it, or None.
+        name: The tool's name as the model gave it.
+        value: What the tool returned, or the in-band error or cancelled form (a dict).
+        status: One of ``STATUSES``.
+        exception: What was raised, with traceback, cause and notes; never sent to a model and no
+            part of equality.
+        reason: Why it was cancelled or stopped, or None.
+        abandoned: Whether a worker was left behind still running the body.
+        strategy: Where it ran, or None when it never got that far.
+        queued_s: Seconds from claiming the call to the start of its body, or to its end if the body never began.
+        duration_s: Seconds the body took; 0.0 when it never began.
+        attempts: How many times a body was begun.
+        output: What the tool printed, where the strategy captured it.
+    """
+
+    id: str | None
+    name: str
+    value: Any
+    status: Status = "ok"
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
+    reason: str | None = None
+    abandoned: bool = False
+    strategy: str | None = None
+    queued_s: float = field(default=0.0, compare=False)
+    duration_s: float = field(default=0.0, compare=False)
+    attempts: int = 0
+    output: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """The tool ran and returned."""
+        return self.status == "ok"
+
+    @property
+    def error(self) -> bool:
+        """The call failed: it raised, was refused, ran out of time or lost its worker."""
+        return self.status in _ERRORS
+
+    @property
+    def cancelled(self) -> bool:
+        """Somebody or something decided that the call should not go on, or not begin."""
+        return self.status in _CANCELLED
+
+    def unwrap(self) -> Any:
+        """The tool's own value.
+
+        Raises:
+            ToolFailed: The call is not ``ok``; the original exception, if there is one, is its cause.
+        """
+        if self.status == "ok":
+            return self.value
+        why = self.reason if self.exception is None else f"{type(self.exception).__name__}: {describe(self.exception)}"
+        raise ToolFailed(f"tool {self.name!r} ended {self.status}" + (f" ({why})" if why else "")) from self.exception
+
+    def to_dict(self) -> dict[str, Any]:
+        """Exactly ``id``, ``name`` and ``value``."""
+        return {"id": self.id, "name": self.name, "value": self.value}
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON; what JSON cannot hold is rendered as :func:`toolexec.render` says."""
+        return encode(self.to_dict())
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything about the answer that JSON can hold, for logs and files."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": self.status,
+            "value": to_plain(self.value),
+            "reason": self.reason,
+            "abandoned": self.abandoned,
+            "strategy": self.strategy,
+            "queued_s": self.queued_s,
+            "duration_s": self.duration_s,
+            "attempts": self.attempts,
+            "output": self.output,
+        }
+
+
+def render(ret: Return, *, backtrace: bool = False) -> str:
+    """The text a model is sent for an answer; never empty.
+
+    A str goes unquoted and unchanged; a blank one goes as its JSON (``""``), because some servers
+    refuse an empty body.  Everything else is JSON: None is ``null``; dates, paths, UUIDs, decimals
+    and enum members become strings or their values; sets and tuples lists; dataclasses and pydantic
+    models objects; bytes text, or base64 when they are not UTF-8; NaN and the infinities the strings
+    ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.  What has no such form (a self-containing list, an
+    object of a class JSON does not know) becomes an error text that names the type.
+
+    Args:
+        ret: The answer.
+        backtrace: Whether the error form's backtrace is for the model too.
+    """
+    value = ret.value
+    if isinstance(value, str):
+        # A lone surrogate is legal in a str and in no request body.
+        return value.encode(errors="replace").decode() if value.strip() else json.dumps(value)
+    if ret.status != "ok" and isinstance(value, dict) and not backtrace:
+        value = {key: item for key, item in value.items() if key != "backtrace"}
+    return encode(value)

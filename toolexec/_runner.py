@@ -1,0 +1,91 @@
+"""The runner of a call: found from what a tool was declared with, called, and told of an interrupt."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+
+class Factory:
+    """Makes a fresh runner for every call; see :func:`toolexec.factory`."""
+
+    __slots__ = ("make", "tool")
+
+    def __init__(self, make: Callable[[], Any], tool: type | None = None) -> None:
+        self.make = make
+        self.tool = tool
+
+
+def resolve(source: Any) -> Any:
+    """The object that runs a call.
+
+    A class gives a new instance made without arguments, a Factory what it makes, anything else is
+    its own runner and so shared by all its calls.  What a constructor raises comes out as it is.
+    """
+    if isinstance(source, Factory):
+        return source.make()
+    if isinstance(source, type):
+        return source()
+    return source
+
+
+def entry(runner: Any) -> Callable[..., Any]:
+    """What of a runner is called: its ``call`` method when it has one, else the runner itself."""
+    if isinstance(runner, types.FunctionType):  # a function may carry any attribute, ``call`` among them
+        return runner
+    call = getattr(runner, "call", None)
+    return call if callable(call) else runner
+
+
+def declared_entry(source: Any) -> Callable[..., Any]:
+    """The callable that tells a tool's shape (sync, async, generator), without making an instance."""
+    if isinstance(source, Factory):
+        source = source.tool if source.tool is not None else source.make
+    if isinstance(source, type):
+        return getattr(source, "call", None) or source.__call__
+    return entry(source)
+
+
+def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not isinstance(function, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        # An object with __call__: what that method is, the object is.
+        function = getattr(type(function), "__call__", function)
+    return function
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine or an async generator (partials and callable objects included)."""
+    bare = _bare(function)
+    return inspect.iscoroutinefunction(bare) or inspect.isasyncgenfunction(bare)
+
+
+def yields_parts(function: Callable[..., Any]) -> bool:
+    """Whether it is a generator function, sync or async, also behind a ``functools.wraps`` wrapper.
+
+    A plain function that *returns* a generator is none: there the generator is the tool's value.
+    """
+    bare = inspect.unwrap(_bare(function))
+    return inspect.isgeneratorfunction(bare) or inspect.isasyncgenfunction(bare)
+
+
+def interrupt_runner(runner: Any) -> Any:
+    """Tell a runner that its call was interrupted, if it wants telling: the only look-up of the hook.
+
+    ``on_cancel`` is looked for first, then ``on_interrupt``; only the first found is called.  None,
+    or a runner with neither, is a no-op.  What the hook raises comes out as it is.
+
+    Returns:
+        What the hook returned (an awaitable, when it is async), or None.
+    """
+    if runner is None:
+        return None
+    for name in ("on_cancel", "on_interrupt"):
+        hook = getattr(runner, name, None)
+        if callable(hook):
+            return hook()
+    return None

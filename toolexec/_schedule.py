@@ -1,0 +1,136 @@
+"""Which calls may start now: windows, limits per tool and resource, and barriers.
+
+Pure bookkeeping: nothing here starts a call, takes a lock or reads a clock.  All of it belongs to
+the control thread, except a :class:`Line` that has not been opened yet.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_arrivals = itertools.count()
+
+
+class Limit:
+    """At most ``capacity`` calls at once, over all Groups of the process; first asked, first served."""
+
+    __slots__ = ("__weakref__", "capacity", "held", "waiting")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.free_all()
+        _limits.add(self)
+
+    def free_all(self) -> None:
+        """Nobody holds it or waits for it."""
+        self.held = 0
+        self.waiting: set[Line[Any]] = set()
+
+
+_limits: weakref.WeakSet[Limit] = weakref.WeakSet()
+_resources: dict[str, Limit] = {}
+
+
+def resource_limit(name: str) -> Limit:
+    """The limit that keeps calls which name one resource from overlapping."""
+    return _resources.setdefault(name, Limit(1))
+
+
+def _free_all_limits() -> None:
+    for limit in list(_limits):
+        limit.free_all()
+
+
+if hasattr(os, "register_at_fork"):
+    # Who held them in the parent does not run in the child.
+    os.register_at_fork(after_in_child=_free_all_limits)
+
+
+class Entry(Generic[T]):
+    """One call in a Line.
+
+    Attributes:
+        item: The call.
+        window: The key of the window that counts it.
+        limits: The limits it has to hold while it runs.
+        exclusive: Whether it runs alone in its Group.
+        line: Where it stands.
+    """
+
+    __slots__ = ("exclusive", "item", "limits", "line", "window")
+
+    def __init__(self, item: T, window: object, limits: Sequence[Limit], exclusive: bool) -> None:
+        self.item = item
+        self.window = window
+        self.limits = tuple(limits)
+        self.exclusive = exclusive
+        self.line: Line[T]
+
+
+class Line(Generic[T]):
+    """The calls of one Group, in call order."""
+
+    __slots__ = ("_alone", "_free", "_limits", "_running", "_waiting", "arrival")
+
+    def __init__(self, entries: Iterable[Entry[T]], windows: dict[object, int | None]) -> None:
+        """Line up; nothing starts yet.
+
+        Args:
+            entries: The calls, in call order.
+            windows: For each window key how many of its calls may run at once; None for no bound.
+        """
+        self.arrival = next(_arrivals)
+        self._waiting: dict[Entry[T], None] = dict.fromkeys(entries)
+        self._free = {key: float("inf") if size is None else size for key, size in windows.items()}
+        self._running: set[Entry[T]] = set()
+        self._alone = False
+        self._limits = {limit for entry in self._waiting for limit in entry.limits}
+        for entry in self._waiting:
+            entry.line = self
+
+    def take(self) -> list[Entry[T]]:
+        """Start all that may start now, in call order; they hold their places until ``settle``."""
+        chosen: list[Entry[T]] = []
+        passed_over = False
+        for entry in list(self._waiting):
+            if self._alone or not any(free > 0 for free in self._free.values()):
+                break
+            if entry.exclusive and (passed_over or self._running):
+                break  # the barrier: nothing behind it starts before it, nor it before what is ahead
+            if self._free[entry.window] <= 0 or any(limit.held >= limit.capacity for limit in entry.limits):
+                passed_over = True
+                continue
+            self._start(entry)
+            chosen.append(entry)
+        for limit in self._limits:  # be looked at again when one is given back, while anything here waits
+            (limit.waiting.add if self._waiting else limit.waiting.discard)(self)
+        return chosen
+
+    def _start(self, entry: Entry[T]) -> None:
+        del self._waiting[entry]
+        self._running.add(entry)
+        self._free[entry.window] -= 1
+        self._alone = entry.exclusive
+        for limit in entry.limits:
+            limit.held += 1
+
+    def settle(self, entry: Entry[T]) -> list[Entry[T]]:
+        """The call has its answer, whether it ran or only waited; start what may start because of it."""
+        lines: set[Line[T]] = {self}
+        if entry in self._running:
+            self._running.remove(entry)
+            self._free[entry.window] += 1
+            if entry.exclusive:
+                self._alone = False
+            for limit in entry.limits:
+                limit.held -= 1
+                lines.update(limit.waiting)
+        else:
+            self._waiting.pop(entry, None)
+        return [start for line in sorted(lines, key=lambda line: line.arrival) for start in line.take()]

@@ -1,0 +1,228 @@
+"""The ways to declare a tool: a subclass of Tool, the ``@tool`` decorator, a factory."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints, overload
+
+from toolexec._definition import OPTIONS, Definition
+from toolexec._errors import DeclarationError
+from toolexec._function import Function
+from toolexec._invoke import LoopKind
+from toolexec._registry import Registry
+from toolexec._runner import Factory
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Tool(Registry):
+    """The class form of a tool: subclass it, name it, give it ``call``.
+
+        class ReadFile(Tool):
+            name = "read-file"
+            description = "Read a file from disk"
+
+            def call(self, path: str) -> dict: ...
+
+    Given to a Context as a class, every call gets an instance of its own, made without arguments;
+    given as an instance, that instance serves all its calls.  The options of ``@tool`` are class
+    attributes here.  An ``on_cancel`` (or else ``on_interrupt``) method, where there is one, is the
+    hook.  A subclass with a name is put into the registry.
+
+    Attributes:
+        name: The name the model uses.
+        description: The text the model reads; without one, the class's docstring.
+        strategy: The tool's own strategy, or None.
+        max_in_flight: How many of its calls may run at once in this process, or None.
+        exclusive: Whether its calls run alone in their Group.
+        resource: Calls that name one resource never overlap.
+        loop: The kind of loop an async ``call`` gets where it has to bring its own.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    strategy: ClassVar[Any] = None
+    max_in_flight: ClassVar[int | None] = None
+    exclusive: ClassVar[bool] = False
+    resource: ClassVar[str | None] = None
+    loop: ClassVar[LoopKind] = "asyncio"
+    skill: ClassVar[bool] = False
+    mcp: ClassVar[bool] = False
+    a2a: ClassVar[bool] = False
+
+    call: Callable[..., Any]
+    """What the tool does; the parameters of its signature are the tool's."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # In a worker, a class that came by value passes here still empty: it is then no tool to find.
+        if isinstance(cls.__dict__.get("name"), str) and cls.__dict__["name"]:
+            Registry.register(cls)
+
+
+class ToolOptions(TypedDict, total=False):
+    """The options of a tool.
+
+    Attributes:
+        strategy: Its own strategy: a name, or what ``toolexec.strategy`` made.
+        max_in_flight: How many of its calls may run at once in this process.
+        exclusive: Whether its calls run alone in their Group: after every call before them has
+            settled, and before any after them starts.
+        resource: Calls that name one resource never overlap.
+        loop: "asyncio" or "trio": the loop of an async body where it has to bring its own.
+    """
+
+    strategy: Any
+    max_in_flight: int | None
+    exclusive: bool
+    resource: str | None
+    loop: LoopKind
+
+
+class DecoratedFunction(Function, Generic[P, R_co]):
+    """What ``@tool`` makes of a function: a tool, and still the function when called."""
+
+    __slots__ = ("__dict__", "__wrapped__")
+
+    __wrapped__: Callable[P, R_co]
+
+    def __init__(self, function: Callable[P, R_co], definition: Definition) -> None:
+        self._init(definition)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the plain function, past the engine."""
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """On an instance: the same tool, bound to that instance."""
+        if instance is None:
+            return self
+        bound = self.__wrapped__.__get__(instance, owner)
+        parts = self._definition.parts() | {"source": bound, "strategy": self._definition.strategy}
+        definition = Definition(**parts)
+        definition.limits = self._definition.limits  # max_in_flight is the tool's, not the instance's
+        return DecoratedFunction(bound, definition)
+
+    def __reduce__(self) -> Any:
+        # By reference where the name leads back here, so that a worker gets its module's own tool.
+        module = sys.modules.get(self.__module__)
+        found: Any = module
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self and self.__module__ != "__main__":
+            return self.__qualname__
+        return _redecorate, (self.__wrapped__, self._definition.parts())
+
+
+def _redecorate(function: Callable[..., Any], parts: dict[str, Any]) -> DecoratedFunction[..., Any]:
+    return DecoratedFunction(function, Definition(**parts))
+
+
+@overload
+def tool(function: Callable[P, R_co], /) -> DecoratedFunction[P, R_co]: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
+) -> Callable[[Callable[P, R_co]], DecoratedFunction[P, R_co]]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    **options: Unpack[ToolOptions],
+) -> Any:
+    """Make a tool of a function, sync or async; plain, or with options.
+
+    Called directly it is still the plain function.  In a class body, each instance's method is a
+    tool of its own.
+
+    Args:
+        function: The function.
+        name: The name the model uses; the function's own by default.
+        description: The text the model reads; the docstring's first paragraph by default, or else
+            the name.
+        **options: See :class:`ToolOptions`.
+
+    Raises:
+        DeclarationError: An option or value that cannot be.
+    """
+    unknown = [option for option in options if option not in OPTIONS]
+    if unknown:
+        raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
+
+    def decorate(function: Callable[P, R_co]) -> DecoratedFunction[P, R_co]:
+        inner: Any = function.__func__ if isinstance(function, staticmethod) else function
+        if not callable(inner):
+            raise DeclarationError(f"@tool decorates a function, not {inner!r}")
+        own = name or getattr(inner, "__name__", "")
+        texts = description or _first_paragraph(inner) or own
+        return DecoratedFunction(inner, Definition(own, texts, inner, **options))
+
+    return decorate if function is None else decorate(function)
+
+
+def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
+    """A tool whose instances are made by ``make``, a fresh one for every call.
+
+    Args:
+        make: Takes nothing, returns the instance.
+        tool: The class that declares name, description, options and parameters.  Without it the
+            return annotation of ``make`` says, or else one instance is made now and dropped.
+
+    Raises:
+        DeclarationError: What it makes is no tool.
+    """
+    if not callable(make):
+        raise DeclarationError(f"factory takes a function that makes an instance, not {make!r}")
+    declared = tool if tool is not None else _made_by(make)
+    if not callable(getattr(declared, "call", None)):
+        raise DeclarationError(f"factory: {declared.__name__} has no method named 'call'")
+    return Function._of(_class_definition(declared, Factory(make, declared)))
+
+
+def _made_by(make: Callable[[], Any]) -> type:
+    try:
+        annotated = get_type_hints(make).get("return")
+    except (NameError, TypeError):
+        annotated = None
+    return annotated if isinstance(annotated, type) and hasattr(annotated, "call") else type(make())
+
+
+def as_function(tool: Any) -> Function:
+    """The Function for anything that declares a tool.
+
+    Raises:
+        DeclarationError: It declares none.
+    """
+    if isinstance(tool, Function):
+        if tool._definition.source is None:
+            raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
+        return tool
+    if isinstance(tool, type) and callable(getattr(tool, "call", None)):
+        return Function._of(_class_definition(tool, tool))
+    if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
+        return Function._of(_class_definition(type(tool), tool))
+    hint = "; make it a tool with tx.tool(...)" if callable(tool) else ""
+    raise DeclarationError(f"{tool!r} declares no tool: give a Tool class, an instance, a Function{hint}")
+
+
+def _class_definition(cls: type, source: Any) -> Definition:
+    name = getattr(cls, "name", None)
+    if not isinstance(name, str) or not name:
+        raise DeclarationError(f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}")
+    description = getattr(cls, "description", None) or _first_paragraph(cls) or name
+    options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
+    return Definition(name, description, source, **options)
+
+
+def _first_paragraph(documented: Any) -> str:
+    own = documented.__dict__.get("__doc__") if isinstance(documented, type) else getattr(documented, "__doc__", None)
+    if not own:
+        return ""
+    return " ".join(inspect.cleandoc(own).split("\n\n", 1)[0].split())

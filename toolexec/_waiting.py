@@ -1,0 +1,82 @@
+"""Parking a thread or a task until something settles; lock-free on both sides.
+
+Whoever waits first registers a wake-up and only then looks whether it still has to wait; whoever
+settles first publishes and only then wakes.  So one of the two always sees the other.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+
+from toolexec._bell import Bell
+from toolexec._clock import Clock
+from toolexec._errors import WrongLoop
+from toolexec._invoke import running_loop
+
+Wakers = list[Callable[[], object]]
+
+
+def wake_all(wakers: Wakers) -> None:
+    """Wake everybody; they look for themselves whether it was for them."""
+    for wake in wakers[:]:
+        wake()
+
+
+def park(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | None) -> None:
+    """Block this thread until ``done()`` or until ``clock`` reaches ``until``.
+
+    Ctrl-C ends it on the main thread.
+    """
+    parking: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def wake() -> None:
+        parking.put(None)
+
+    wakers.append(wake)
+    cancel = None
+    try:
+        if until is not None:
+            cancel = clock.call_at(until, wake)
+        while not done() and (until is None or clock.now() < until):
+            parking.get()
+    finally:
+        if cancel is not None:
+            cancel()
+        wakers.remove(wake)
+
+
+async def apark(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | None) -> None:
+    """:func:`park` for a task of asyncio or trio, without blocking its loop."""
+    while not done() and (until is None or clock.now() < until):
+        bell = Bell()
+        wakers.append(bell.ring)
+        cancel = None
+        try:
+            if until is not None:
+                cancel = clock.call_at(until, bell.ring)
+            if not done():
+                await bell.wait()
+        finally:
+            if cancel is not None:
+                cancel()
+            wakers.remove(bell.ring)
+
+
+def refuse_running_loop(instead: str) -> None:
+    """Raise WrongLoop where an event loop runs on this thread.
+
+    Raises:
+        WrongLoop: Names the await form.
+    """
+    kind = running_loop()
+    if kind is not None:
+        raise WrongLoop(f"this would block the running {kind} loop; use {instead} (timeout=0 only polls)")
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a timeout that is no number of seconds."""
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
+        raise ValueError(f"timeout is {timeout!r}: it takes seconds, zero or more, or None to wait without end")
