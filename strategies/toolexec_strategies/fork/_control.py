@@ -8,7 +8,7 @@ import struct
 from typing import Final, NamedTuple
 
 # Host to server:
-FORK: Final = b"F"  # one more child
+FORK: Final = b"F"  # one more child; first: 1 if there is time for a rehearsal
 IMPORT: Final = b"I"  # first: the epoch; payload: names, import path, folder, as marshal
 SIGNAL: Final = b"G"  # first: the child's pid, second: the signal, for its process group
 # Server to host:

@@ -12,7 +12,6 @@ from toolexec.lowlevel import Job, Outcome
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Request, pack_request
 from toolexec_strategies._remote._hear import hear
-from toolexec_strategies._remote._settings import pack_settings
 from toolexec_strategies.fork._child import WHERE
 from toolexec_strategies.fork._process import ServerGone, ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
@@ -107,14 +106,15 @@ class Flight:
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
         job.deliver(outcome)
         del outcome
-        server.refill()
         if not spare.await_exit(_EXIT_S):
             self._kill(spare)
             spare.await_exit(_EXIT_S)
+        # Not before: forking costs a core for a millisecond, which is now the caller's.
+        server.refill()
 
     def _converse(self, server: ServerProcess, spare: Spare, request: Request) -> Outcome:
         job = self.job
-        settings = pack_settings(server.baseline)
+        settings = server.settings.pack()
         try:
             try:
                 _wire.send(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import signal
 import sys
@@ -58,5 +59,9 @@ def thread_count() -> int:
 def _prctl(option: int, value: int) -> None:
     if sys.platform != "linux":
         return
-    libc: Any = ctypes.CDLL(None)
-    libc.prctl(option, value, 0, 0, 0)
+    _libc().prctl(option, value, 0, 0, 0)
+
+
+@functools.cache
+def _libc() -> Any:
+    return ctypes.CDLL(None)

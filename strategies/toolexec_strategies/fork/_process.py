@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from toolexec_strategies._remote._settings import current_folder, import_path
+from toolexec_strategies._remote._settings import Settings, current_folder, import_path
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
 from toolexec_strategies.fork._spare import Spare
@@ -47,7 +47,8 @@ class ServerProcess:
     """
 
     def __init__(self, spares: int, on_thread_left: Callable[[str], object]) -> None:
-        self.baseline = dict(os.environ)
+        baseline = dict(os.environ)
+        self.settings = Settings(baseline)
         self.spares = spares
         self.on_thread_left = on_thread_left
         self.usable = True  # may new calls use it?
@@ -68,7 +69,7 @@ class ServerProcess:
                 _command(theirs.fileno()),
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                env=self.baseline,
+                env=baseline,
                 start_new_session=True,  # a Ctrl-C at the terminal is not for it
             )
         run_in_thread(self._listen)
@@ -110,7 +111,7 @@ class ServerProcess:
             if self._idle:
                 return self._idle.popleft()
             self._waiting.append(arrivals)
-            self._order(len(self._waiting) - self._ordered)
+            self._order(len(self._waiting) - self._ordered, rehearse=False)
         try:
             arrival = arrivals.get(timeout=timeout)
         except queue.Empty:
@@ -150,7 +151,9 @@ class ServerProcess:
         """
         with self._lock:
             if self.usable:
-                self._order(len(self._waiting) + self.spares - len(self._idle) - self._ordered)
+                # Where calls wait, rehearsals would only delay them.
+                missing = len(self._waiting) + self.spares - len(self._idle) - self._ordered
+                self._order(missing, rehearse=not self._waiting)
 
     def drop(self, spare: Spare) -> None:
         """Close a child that has served."""
@@ -212,10 +215,10 @@ class ServerProcess:
         os.close(self._control.detach())
         self.process.returncode = 0  # not this process's child: nothing to wait for, nothing to warn of
 
-    def _order(self, count: int) -> None:
+    def _order(self, count: int, *, rehearse: bool) -> None:
         for _ in range(count):
             self._ordered += 1
-            self._tell(_control.Message(_control.FORK))
+            self._tell(_control.Message(_control.FORK, int(rehearse)))
 
     def _tell(self, message: _control.Message) -> None:
         try:

@@ -13,7 +13,9 @@ import time
 from typing import NoReturn
 
 from toolexec.lowlevel import Parcel
+from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_request
+from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies.fork import _child, _control, _platform
 
 # How long the rest of a killed process group may take to be gone before its leader's death is
@@ -46,7 +48,8 @@ class _Server:
         self.epoch = 0
         self.exit_pipes: dict[int, int] = {}
         self.pid = os.getpid()
-        self.warm = pack_request(Parcel(None, "warm-up", warm_up, (), {}, "asyncio"), "fork").payload
+        request = pack_request(Parcel(None, "warm-up", warm_up, (), {}, "asyncio"), "fork")
+        self.warm = [(_wire.SETTINGS, Settings(os.environ).pack()), (_wire.REQUEST, request.payload)]
         self.wakeup, self.waker = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(self.waker, False)
@@ -80,7 +83,7 @@ class _Server:
 
     def obey(self, message: _control.Message) -> None:
         if message.kind == _control.FORK:
-            self.fork()
+            self.fork(rehearse=message.first == 1)
         elif message.kind == _control.SIGNAL and message.first in self.exit_pipes:  # not waited for: still that one
             _signal_group(message.first, message.second)
         elif message.kind == _control.IMPORT:
@@ -109,7 +112,7 @@ class _Server:
                 return place
         return 0
 
-    def fork(self) -> None:
+    def fork(self, *, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()
         exit_read, exit_write = os.pipe()
         try:
@@ -124,7 +127,7 @@ class _Server:
                 os.close(fd)
             for fd in self.exit_pipes.values():
                 os.close(fd)
-            _child.live(theirs.detach(), self.pid, self.warm)
+            _child.live(theirs.detach(), self.pid, self.warm if rehearse else None)
         self.exit_pipes[pid] = exit_write
         fds = [ours.fileno(), exit_read]
         pidfd = _platform.open_pidfd(pid)
