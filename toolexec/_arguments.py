@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Never
+from typing import Any, Never, TypeGuard
 
 from toolexec._errors import ArgumentsError
+from toolexec._json import is_object
 
 # Enough to recognise what was sent, too little to flood a prompt with it.  A guess.
 _EXCERPT_CHARS = 120
@@ -28,7 +28,7 @@ def parse(raw: object) -> dict[str, Any]:
     """
     if raw is None:
         return {}
-    if isinstance(raw, Mapping):
+    if is_object(raw):
         return {str(key): _copy(value) for key, value in raw.items()}
     if isinstance(raw, bytes | bytearray):
         raw = bytes(raw).decode("utf-8", "replace")
@@ -36,14 +36,14 @@ def parse(raw: object) -> dict[str, Any]:
         raise ArgumentsError(f"arguments must be a JSON object, not {_kind(raw)}")
     if not raw.strip():
         return {}
-    value = _loads(raw)
+    value: Any = _loads(raw)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = _loads(value)
     if value is None:
         return {}
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ArgumentsError(f"arguments must be a JSON object, not {_kind(value)}: {excerpt(raw)}")
-    return value
+    return dict(value)
 
 
 def _loads(text: str) -> Any:
@@ -61,11 +61,19 @@ def _refuse_constant(name: str) -> Never:
 
 def _copy(value: Any) -> Any:
     """Copy the containers JSON knows; anything else (an injected object, say) is passed as it is."""
-    if isinstance(value, dict):
+    if _is_dict(value):
         return {key: _copy(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if _is_list(value):
         return [_copy(item) for item in value]
     return value
+
+
+def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def _kind(value: object) -> str:

@@ -11,9 +11,10 @@ from toolexec import _openai
 from toolexec._arguments import excerpt
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._discovery import AUTO, chosen
-from toolexec._errors import DeclarationError, FormatError, ForeignError, ToolexecError
+from toolexec._errors import DeclarationError, ForeignError, FormatError, ToolexecError
 from toolexec._function import Function
 from toolexec._functions import Functions
+from toolexec._json import is_array
 from toolexec._launch import launch
 from toolexec._openai import CallRecord
 from toolexec._return import Return, describe, render
@@ -94,7 +95,7 @@ class Context:
 
     # Calls in
 
-    def receive(self, response: Any) -> Functions:
+    def receive(self, response: object) -> Functions:
         """Take the calls of a model's response.
 
         Args:
@@ -111,7 +112,7 @@ class Context:
         if _openai.is_response(response):
             records = _openai.calls(response)
             content = _openai.content(response)
-        elif isinstance(response, Sequence) and not isinstance(response, str | bytes | bytearray):
+        elif is_array(response):
             records = [_openai.call_dict(entry, position) for position, entry in enumerate(response)]
         else:
             raise FormatError(
@@ -206,8 +207,8 @@ class Context:
             return []
         last = self._responses[-1]
         return [
-            _openai.result_message(id, self._text(function))
-            for id, function in zip(last.ids, last.functions, strict=True)
+            _openai.result_message(call_id, self._text(function))
+            for call_id, function in zip(last.ids, last.functions, strict=True)
         ]
 
     def turn(self) -> list[dict[str, Any]]:

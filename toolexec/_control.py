@@ -38,6 +38,10 @@ class Control:
     """A daemon thread that runs what is posted to it, and timers.  One per process, started on first use."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew: no thread, nothing posted, no timer."""
         self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._seat = [1]
         self._ident: int | None = None
@@ -91,14 +95,16 @@ class Control:
         self._ident = threading.get_ident()
         while True:
             try:
-                call: Callable[[], object] | None = self._inbox.get(timeout=self._fire_due())
+                self._take()()
             except queue.Empty:
                 continue
-            try:
-                call()
-            except Exception:
+            except Exception:  # noqa: BLE001 - without this thread no call would ever be stopped
                 _log.exception("toolexec: the control thread met an error of its own; please report it")
-            call = None  # or what it holds lives until the next one comes
+
+    def _take(self) -> Callable[[], object]:
+        # In a frame of its own: a local of the loop would keep the last call, and all that it holds,
+        # until the next one comes.
+        return self._inbox.get(timeout=self._fire_due())
 
     def _fire_due(self) -> float | None:
         """Run the timers that are due; how long until the next, None when there is none."""
@@ -112,7 +118,7 @@ class Control:
                 continue
             try:
                 call()
-            except Exception:
+            except Exception:  # noqa: BLE001 - as in _run
                 _log.exception("toolexec: a timer met an error of the engine's own; please report it")
         return None
 
@@ -121,4 +127,4 @@ CONTROL = Control()
 
 if hasattr(os, "register_at_fork"):
     # The thread did not come along into the child, and what was posted to it belongs to the parent.
-    os.register_at_fork(after_in_child=CONTROL.__init__)
+    os.register_at_fork(after_in_child=CONTROL.forget)

@@ -16,16 +16,15 @@ _classes: dict[str, type[Strategy]] = {}
 _shared: dict[str, Strategy] = {}
 
 
-def _points(**selection: str) -> Any:
+def _points() -> dict[str, Any]:
     from importlib import metadata  # heavy, and not needed to import toolexec
 
-    return metadata.entry_points(group=GROUP, **selection)
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def installed() -> tuple[str, ...]:
     """Names of the installed strategies, loading none of them."""
-    names = dict.fromkeys(point.name for point in _points())
-    return tuple(sorted(names))
+    return tuple(sorted(_points()))
 
 
 def load(name: str) -> type[Strategy]:
@@ -38,7 +37,7 @@ def load(name: str) -> type[Strategy]:
     found = _classes.get(name)
     if found is not None:
         return found
-    point = next(iter(_points(name=name)), None) if isinstance(name, str) else None
+    point = _points().get(name) if isinstance(name, str) else None
     if point is None:
         raise UnknownStrategy(name, installed())
     try:
@@ -50,7 +49,7 @@ def load(name: str) -> type[Strategy]:
     if cls.api_version != API_VERSION:
         raise StrategyUnavailable(
             name,
-            f"it was written for version {cls.api_version} of the strategy protocol, and this toolexec speaks {API_VERSION}",
+            f"it speaks version {cls.api_version} of the strategy protocol, this toolexec version {API_VERSION}",
             available(without=name),
         )
     _classes[name] = cls

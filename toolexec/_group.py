@@ -111,7 +111,7 @@ class Group:
     def __await__(self) -> Generator[Any, Any, tuple[Return, ...]]:
         return self._await_all().__await__()
 
-    async def settled(self, timeout: float | None = None) -> tuple[Return, ...]:
+    async def settled(self, timeout: float | None = None) -> tuple[Return, ...]:  # noqa: ASYNC109 - for both libraries
         """Await that every call has settled, without owning them: being cancelled here interrupts nothing.
 
         Raises:
@@ -158,7 +158,7 @@ class Group:
                 await self._stack.enter_async_context(nursery)
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: Any) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
         assert self._stack is not None
         async with self._stack:
             if exc is None:
@@ -168,9 +168,7 @@ class Group:
 
     # The two ways to wait: on a thread, in a loop.  Lazy places run their calls in here.
 
-    def _wait(
-        self, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]
-    ) -> None:
+    def _wait(self, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]) -> None:
         clock = self._clock
         until = None if timeout is None else clock.now() + timeout
         try:
@@ -290,7 +288,7 @@ class Group:
         """Call a user's callback in a copy of the submitter's context; one that raises is logged."""
         try:
             context.copy().run(callback, *args)
-        except Exception:
+        except Exception:  # noqa: BLE001 - a callback is the user's code
             _log.exception("toolexec: the callback %r raised", callback)
 
 

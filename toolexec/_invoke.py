@@ -53,10 +53,11 @@ def invoke(
     """
     CURRENT.set(call)
     try:
-        value = body(*args, **kwargs)
-        if isinstance(value, types.GeneratorType) and yields_parts(body):
+        value: object = body(*args, **kwargs)
+        kind = type(value)
+        if kind is types.GeneratorType and yields_parts(body):
             return Outcome("ok", _collect(value, call))
-        if not isinstance(value, types.AsyncGeneratorType) and not hasattr(type(value), "__await__"):
+        if kind is not types.AsyncGeneratorType and not hasattr(kind, "__await__"):
             return Outcome("ok", value)
         if hand_over:
             return Awaiting(value)
@@ -70,14 +71,19 @@ def invoke(
 async def settle_value(value: Any, call: CurrentCall) -> Any:
     """Await ``value`` until it is no longer awaitable; an async generator's value is the list of its parts."""
     while True:
-        if isinstance(value, types.AsyncGeneratorType):
+        kind = _type_of(value)
+        if kind is types.AsyncGeneratorType:
             return await _acollect(value, call)
-        if not hasattr(type(value), "__await__"):
+        if not hasattr(kind, "__await__"):
             return value
         value = await value
 
 
-def _collect(parts: types.GeneratorType[Any, Any, Any], call: CurrentCall) -> list[Any]:
+def _type_of(value: object) -> type[object]:
+    return type(value)
+
+
+def _collect(parts: Any, call: CurrentCall) -> list[Any]:
     collected: list[Any] = []
     try:
         for part in parts:
@@ -89,7 +95,7 @@ def _collect(parts: types.GeneratorType[Any, Any, Any], call: CurrentCall) -> li
     return collected
 
 
-async def _acollect(parts: types.AsyncGeneratorType[Any, Any], call: CurrentCall) -> list[Any]:
+async def _acollect(parts: Any, call: CurrentCall) -> list[Any]:
     collected: list[Any] = []
     try:
         async for part in parts:

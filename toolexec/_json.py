@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a value from outside is what JSON calls an object."""
+    return isinstance(value, Mapping)
+
+
+def is_array(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value from outside is what JSON calls an array (and no string)."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def encode(value: Any) -> str:

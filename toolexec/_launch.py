@@ -131,7 +131,7 @@ def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> 
         body = None if strategy.isolated else entry(function.runner)
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
-    except BaseException as exc:  # noqa: BLE001 - the constructor of a runner is the tool's code
+    except BaseException as exc:
         if isinstance(exc, KeyboardInterrupt):
             raise
         return Outcome("raised", exception=exc)
@@ -165,7 +165,9 @@ def _start_all(tasks: Sequence[Task], window: int | None) -> None:
     entries: list[Entry[Task]] = []
     for task in tasks:
         strategy, place, job = task._strategy, task._place, task._job
-        assert strategy is not None and place is not None and job is not None
+        assert strategy is not None
+        assert place is not None
+        assert job is not None
         key: object = None if window is not None else strategy
         # A lazy place runs its calls one at a time by itself.
         windows[key] = window if window is not None else None if place.lazy else strategy.window
@@ -202,7 +204,8 @@ def _start_all(tasks: Sequence[Task], window: int | None) -> None:
 
 def _start(task: Task) -> None:
     job, place = task._job, task._place
-    assert job is not None and place is not None
+    assert job is not None
+    assert place is not None
     # In this order: an interrupt first sets the flag and then looks whether the job was handed over.
     task._handed = True
     if job.asked:
@@ -211,7 +214,7 @@ def _start(task: Task) -> None:
     try:
         place.start(job)
     except Exception as exc:  # noqa: BLE001 - a strategy that cannot start a call must not lose it
-        lost = WorkerLost(f"the {task._strategy.name if task._strategy else place} strategy could not start the call: {type(exc).__name__}: {exc}")
+        lost = WorkerLost(f"its strategy could not start the call: {type(exc).__name__}: {exc}")
         lost.__cause__ = exc
         job.deliver(Outcome("lost", exception=lost))
     if place.lazy:

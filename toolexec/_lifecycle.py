@@ -12,7 +12,8 @@ from toolexec._group import LIVE
 from toolexec._outcome import Outcome
 from toolexec._strategy import INSTANCES
 
-_exiting = False
+# Empty until the program is on its way out.
+_exit: list[bool] = []
 
 
 def refuse_when_exiting() -> None:
@@ -21,7 +22,7 @@ def refuse_when_exiting() -> None:
     Raises:
         RuntimeError: It is.
     """
-    if _exiting:
+    if _exit:
         raise RuntimeError("the program is exiting: no call can be started any more")
 
 
@@ -33,8 +34,7 @@ def close_shared() -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    global _exiting
-    _exiting = True
+    _exit.append(True)
     strategies = list(INSTANCES)
     # All are asked before the first is waited for, so that the whole takes the largest grace, not the sum.
     until = max((strategy._refuse_work("the program is exiting") for strategy in strategies), default=MONOTONIC.now())

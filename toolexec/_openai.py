@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolexec._arguments import excerpt
 from toolexec._errors import FormatError
-from toolexec._json import encode
+from toolexec._json import encode, is_array, is_object
 
 
 class CallRecord(NamedTuple):
@@ -50,14 +50,16 @@ def call_dict(entry: object, position: int) -> CallRecord:
     Raises:
         FormatError: It names no tool.
     """
-    if not isinstance(entry, Mapping):
+    if not is_object(entry):
         raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
-    if "function" in entry:
+    if _get(entry, "function") is not None:
         return _call(entry, position)
-    name = entry.get("name")
+    name = _get(entry, "name")
     if not isinstance(name, str):
-        raise FormatError(f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}")
-    return CallRecord(_id(entry.get("id")), name, entry.get("arguments"))
+        raise FormatError(
+            f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}"
+        )
+    return CallRecord(_id(_get(entry, "id")), name, _get(entry, "arguments"))
 
 
 def unique_ids(ids: Sequence[str | None]) -> list[str]:
@@ -83,18 +85,18 @@ def assistant_message(ids: Sequence[str], records: Sequence[CallRecord], text: A
         "content": text,
         "tool_calls": [
             {
-                "id": id,
+                "id": call_id,
                 "type": "function",
                 "function": {"name": record.name, "arguments": _text(record.arguments)},
             }
-            for id, record in zip(ids, records, strict=True)
+            for call_id, record in zip(ids, records, strict=True)
         ],
     }
 
 
 def _message(response: object) -> object:
-    choices = _get(response, "choices")
-    if not isinstance(choices, Sequence) or not choices:
+    choices: object = _get(response, "choices")
+    if not is_array(choices) or not choices:
         raise FormatError(f"a chat completion without choices: {excerpt(repr(response))}")
     message = _get(choices[0], "message")
     if message is None:
@@ -115,7 +117,9 @@ def _id(value: object) -> str | None:
 
 
 def _get(holder: object, name: str) -> Any:
-    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+    if is_object(holder):
+        return holder.get(name)
+    return getattr(holder, name, None)
 
 
 def _text(arguments: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import traceback
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from toolexec._errors import ForeignError, ToolFailed
 from toolexec._json import encode, to_plain
@@ -160,10 +160,10 @@ def render(ret: Return, *, backtrace: bool = False) -> str:
         ret: The answer.
         backtrace: Whether the error form's backtrace is for the model too.
     """
-    value = ret.value
+    value: Any = ret.value
     if isinstance(value, str):
         # A lone surrogate is legal in a str and in no request body.
         return value.encode(errors="replace").decode() if value.strip() else json.dumps(value)
     if ret.status != "ok" and isinstance(value, dict) and not backtrace:
-        value = {key: item for key, item in value.items() if key != "backtrace"}
+        value = {key: item for key, item in cast("dict[str, Any]", value).items() if key != "backtrace"}
     return encode(value)

@@ -36,8 +36,9 @@ def entry(runner: Any) -> Callable[..., Any]:
     """What of a runner is called: its ``call`` method when it has one, else the runner itself."""
     if isinstance(runner, types.FunctionType):  # a function may carry any attribute, ``call`` among them
         return runner
-    call = getattr(runner, "call", None)
-    return call if callable(call) else runner
+    call: Any = getattr(runner, "call", None)
+    body: Callable[..., Any] = call if callable(call) else runner
+    return body
 
 
 def declared_entry(source: Any) -> Callable[..., Any]:
@@ -54,7 +55,7 @@ def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
         function = function.func
     if not isinstance(function, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         # An object with __call__: what that method is, the object is.
-        function = getattr(type(function), "__call__", function)
+        function = type(function).__call__
     return function
 
 

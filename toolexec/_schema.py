@@ -44,9 +44,7 @@ class Parameters:
         self._positional = [p for p in parameters if p.kind is _KINDS.POSITIONAL_ONLY]
         self._by_default = {p.name for p in parameters if p.default is not _KINDS.empty}
         open_ended = any(p.kind is _KINDS.VAR_KEYWORD for p in parameters)
-        fields = {
-            p.name: _field(p) for p in parameters if p.kind not in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)
-        }
+        fields = {p.name: _field(p) for p in parameters if p.kind not in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)}
         self._adapter = _adapter(tool, fields, self._by_default, open_ended=open_ended)
         self._nullable = {name for name in self._by_default if _accepts_null(fields[name])}
         self.schema = _json_schema(tool, self._adapter, parameters)
@@ -69,9 +67,7 @@ class Parameters:
             values = self._adapter.validate_python(given)
         except ValidationError as exc:
             raise ArgumentsError(self._faults(exc, given)) from None
-        positional: list[Any] = []
-        for p in self._positional:
-            positional.append(values.pop(p.name) if p.name in values else p.default)
+        positional = [values.pop(p.name) if p.name in values else p.default for p in self._positional]
         return positional, values
 
     def _faults(self, exc: Any, given: Mapping[str, Any]) -> str:
@@ -114,12 +110,16 @@ def _field(parameter: inspect.Parameter) -> Any:
 
 
 def _adapter(tool: str, fields: dict[str, Any], optional: set[str], *, open_ended: bool) -> TypeAdapter[Any]:
+
+    import typing_extensions  # pydantic's own; the standard TypedDict lacks what it needs before 3.12
     from pydantic import ConfigDict, PydanticSchemaGenerationError, PydanticUndefinedAnnotation, TypeAdapter
     from pydantic.errors import PydanticUserError
-    from typing_extensions import NotRequired, TypedDict  # pydantic's own; typing's lacks what it needs before 3.12
 
-    shape: Any = TypedDict(  # type: ignore[operator]  # made at run time from a signature
-        "Arguments", {name: NotRequired[kind] if name in optional else kind for name, kind in fields.items()}
+    # Through an Any, because a type made at run time is nothing a type checker can follow.
+    typed_dict: Any = typing_extensions.TypedDict
+    not_required: Any = typing_extensions.NotRequired
+    shape = typed_dict(
+        "Arguments", {name: not_required[kind] if name in optional else kind for name, kind in fields.items()}
     )
     shape.__pydantic_config__ = ConfigDict(extra="allow" if open_ended else "forbid")
     try:

@@ -139,8 +139,10 @@ class Strategy(Place):
         return self._closed
 
     def shutdown(self) -> None:
-        """Give back workers, descriptors and processes; after the last job settled.  May block, bounded;
-        may be called again."""
+        """Give back workers, descriptors and processes; called after the last job settled.
+
+        May block, for a bounded time; may be called again.
+        """
 
     def reset_after_fork(self) -> None:
         """In a child of ``os.fork()``: forget the parent's workers without touching them."""

@@ -86,9 +86,11 @@ class ToolOptions(TypedDict, total=False):
 class DecoratedFunction(Function, Generic[P, R_co]):
     """What ``@tool`` makes of a function: a tool, and still the function when called."""
 
-    __slots__ = ("__dict__", "__wrapped__")
+    __slots__ = ("__dict__",)
 
     __wrapped__: Callable[P, R_co]
+    __name__: str
+    __qualname__: str
 
     def __init__(self, function: Callable[P, R_co], definition: Definition) -> None:
         self._init(definition)
@@ -102,9 +104,11 @@ class DecoratedFunction(Function, Generic[P, R_co]):
         """On an instance: the same tool, bound to that instance."""
         if instance is None:
             return self
-        bound = self.__wrapped__.__get__(instance, owner)
-        parts = self._definition.parts() | {"source": bound, "strategy": self._definition.strategy}
+        function: Any = self.__wrapped__
+        bound: Callable[..., Any] = function.__get__(instance, owner)
+        parts: dict[str, Any] = {**self._definition.parts(), "source": bound}
         definition = Definition(**parts)
+        definition.strategy = self._definition.strategy
         definition.limits = self._definition.limits  # max_in_flight is the tool's, not the instance's
         return DecoratedFunction(bound, definition)
 
@@ -156,12 +160,12 @@ def tool(
     if unknown:
         raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
 
-    def decorate(function: Callable[P, R_co]) -> DecoratedFunction[P, R_co]:
+    def decorate(function: Any) -> DecoratedFunction[..., Any]:
         inner: Any = function.__func__ if isinstance(function, staticmethod) else function
         if not callable(inner):
             raise DeclarationError(f"@tool decorates a function, not {inner!r}")
-        own = name or getattr(inner, "__name__", "")
-        texts = description or _first_paragraph(inner) or own
+        own: str = name or str(getattr(inner, "__name__", ""))
+        texts: str = description or _first_paragraph(inner) or own
         return DecoratedFunction(inner, Definition(own, texts, inner, **options))
 
     return decorate if function is None else decorate(function)
@@ -194,7 +198,7 @@ def _made_by(make: Callable[[], Any]) -> type:
     return annotated if isinstance(annotated, type) and hasattr(annotated, "call") else type(make())
 
 
-def as_function(tool: Any) -> Function:
+def as_function(tool: object) -> Function:
     """The Function for anything that declares a tool.
 
     Raises:
@@ -215,7 +219,9 @@ def as_function(tool: Any) -> Function:
 def _class_definition(cls: type, source: Any) -> Definition:
     name = getattr(cls, "name", None)
     if not isinstance(name, str) or not name:
-        raise DeclarationError(f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}")
+        raise DeclarationError(
+            f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}"
+        )
     description = getattr(cls, "description", None) or _first_paragraph(cls) or name
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
     return Definition(name, description, source, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, ClassVar
 
@@ -127,12 +127,6 @@ class _TrioPlace(Place):
 
     async def _host(self) -> None:
         """The system task of a bare Group."""
-        try:
-            await self._run_nursery()
-        except* trio.Cancelled:
-            raise
-
-    async def _run_nursery(self) -> None:
         async with self._open_nursery():
             self._released = trio.Event()
             if self._over:
@@ -140,7 +134,7 @@ class _TrioPlace(Place):
             await self._released.wait()
 
     @asynccontextmanager
-    async def _open_nursery(self) -> AsyncIterator[None]:
+    async def _open_nursery(self) -> AsyncGenerator[None]:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

@@ -26,13 +26,13 @@ async def run_on_worker(work: Callable[[Job], Any], job: Job) -> None:
 async def run_task(job: Job) -> None:
     """Run an async body as a task of the caller's loop, in the job's context, and await its end."""
     if running_loop() == "trio":
-        from toolexec_strategies._loops._trio import drive as drive_trio
-
         import trio
+
+        from toolexec_strategies._loops._trio import drive as drive_trio
 
         async with trio.open_nursery() as nursery:
             # A copy of the job's context goes with the task: start_soon copies the one it runs in.
-            job.context.run(nursery.start_soon, drive_trio, job)
+            job.context.run(lambda: nursery.start_soon(drive_trio, job))
     else:
         from toolexec_strategies._loops._asyncio import start_task
 

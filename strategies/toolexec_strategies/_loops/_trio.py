@@ -53,20 +53,22 @@ class BackgroundTrio:
 
     def __init__(self) -> None:
         tokens: queue.SimpleQueue[trio.lowlevel.TrioToken] = queue.SimpleQueue()
+        self._stop: trio.Event | None = None
         self._thread = threading.Thread(target=self._run, args=(tokens,), name="toolexec-trio", daemon=True)
         self._thread.start()
         self.token = tokens.get()
 
     def _run(self, tokens: queue.SimpleQueue[trio.lowlevel.TrioToken]) -> None:
         async def main() -> None:
-            self._stop = trio.Event()
+            self._stop = stop = trio.Event()
             tokens.put(trio.lowlevel.current_trio_token())
-            await self._stop.wait()
+            await stop.wait()
 
         trio.run(main)
 
     def stop(self, timeout: float) -> None:
         """End the run; wait for its thread for at most ``timeout`` seconds."""
+        assert self._stop is not None  # made before the token was handed over
         try:
             self.token.run_sync_soon(self._stop.set)
         except trio.RunFinishedError:
