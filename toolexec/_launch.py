@@ -43,7 +43,6 @@ def launch(
     clock: Clock = MONOTONIC,
     tracing: Tracing | None = None,
     on_progress: Callable[..., object] | None = None,
-    opened: Callable[[Group], object] | None = None,
 ) -> Group:
     """Claim the calls, bind them, and start everything the window allows.
 
@@ -54,7 +53,6 @@ def launch(
         clock: Tells the time.
         tracing: Traces the calls that have no tracer of their own.
         on_progress: Called with every report of progress.
-        opened: Called with the Group when it is complete, before the first body runs.
 
     Raises:
         UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError: Nothing was started.
@@ -93,8 +91,6 @@ def launch(
     group._tasks = tuple(tasks)
     if tasks:
         LIVE.add(group)
-    if opened is not None:
-        opened(group)
     try:
         for task, outcome in refused:
             task._refuse(outcome)
@@ -111,7 +107,7 @@ def _pick(function: Function, strategy: Strategy | None) -> Strategy | None:
         return strategy
     if not function._definition.is_async:
         return shared("thread")
-    return shared(running_loop() or "asyncio")
+    return shared(running_loop() or function._definition.loop)
 
 
 def _tracing(own: Tracer, default: Tracing | None) -> Tracing:

@@ -76,6 +76,7 @@ class _TrioPlace(Place):
         # Started and not yet in a nursery.  Its ends are atomic; what takes from it runs in the run's thread.
         self._inbox: deque[tuple[Job, Awaiting | None]] = deque()
         self._nursery: trio.Nursery | None = None
+        self._outside = ENDED  # why the scope around all calls would be cancelled
         self._hosted = False
         self._over = False  # every call has settled
         self._ended = False  # the run is ending
@@ -123,7 +124,7 @@ class _TrioPlace(Place):
         while self._inbox:
             job, awaiting = self._inbox.popleft()
             # start_soon copies the context it is called in: the job's.
-            job.context.run(self._nursery.start_soon, drive, job, awaiting)
+            job.context.run(self._nursery.start_soon, drive, job, awaiting, self._outside)
 
     async def _host(self) -> None:
         """The system task of a bare Group."""
@@ -153,12 +154,13 @@ class _TrioPlace(Place):
         self._ended = True
         for job in self._on_threads:
             if not job.settled:
-                job.ask(ENDED)
+                job.ask(self._outside)
 
     def nursery(self) -> AbstractAsyncContextManager[None] | None:
         if self._hosted or not trio.lowlevel.in_trio_run() or trio.lowlevel.current_trio_token() is not self._token:
             return None  # the calls live in a system task already, or in another thread's run
         self._hosted = True
+        self._outside = "a cancel scope around its group was cancelled"
         return self._open_nursery()
 
     def ask(self, job: Job) -> None:

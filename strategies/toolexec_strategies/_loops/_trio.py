@@ -12,8 +12,14 @@ from toolexec.lowlevel import Awaiting, Job, Outcome
 ENDED = "its event loop ended"
 
 
-async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
-    """Run a job as the whole of the current task and deliver it; raises only trio's own Cancelled."""
+async def drive(job: Job, awaiting: Awaiting | None = None, outside: str = ENDED) -> None:
+    """Run a job as the whole of the current task and deliver it; raises only trio's own Cancelled.
+
+    Args:
+        job: The job.
+        awaiting: What a sync body left to be awaited; its body has begun already.
+        outside: The reason to give when a scope around the whole call is cancelled.
+    """
     if awaiting is None and not job.begin():
         job.deliver(job.stopped())
         return
@@ -32,14 +38,13 @@ async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
             outcome = Outcome("ok", await (job.abody() if awaiting is None else job.resume(awaiting)))
         except trio.Cancelled as exc:
             if not scope.cancel_called:
-                # Somebody's scope around the whole call: the caller's, or the end of the run.
-                job.deliver(Outcome("cancelled", exception=exc, reason=ENDED))
+                job.deliver(Outcome("cancelled", exception=exc, reason=outside))
             raise
         except BaseExceptionGroup as group:
             _, rest = group.split(trio.Cancelled)
             if rest is None:
                 if not scope.cancel_called:
-                    job.deliver(Outcome("cancelled", exception=group, reason=ENDED))
+                    job.deliver(Outcome("cancelled", exception=group, reason=outside))
                 raise
             outcome = job.failed(group)
         except BaseException as exc:  # noqa: BLE001 - SystemExit too: it must not end the run
