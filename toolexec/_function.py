@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolexec._definition import Definition
 from toolexec._discovery import isolated_names
@@ -12,6 +12,8 @@ from toolexec._launch import launch_one
 from toolexec._registry import Registry
 from toolexec._return import Return, cancelled_form, error_form
 from toolexec._runner import resolve
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from toolexec._task import Task
@@ -142,7 +144,7 @@ class Function(Registry):
             return {"type": "object", "properties": {}}
         return self._definition.parameters.schema
 
-    def define(self, source: Any) -> Any:
+    def define(self, source: T) -> T:
         """Set what runs the calls: a callable, a class or an instance with a ``call`` method.
 
         Usable as a decorator.

@@ -1,0 +1,68 @@
+"""What the README says is so: its examples run, its tables are the code's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import toolexec as tx
+from toolexec.lowlevel import usable_cpus
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_has_examples() -> None:
+    """The pattern above still finds them."""
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_example_runs(number: int, tmp_path: Path) -> None:
+    """Each example is a script that runs by itself, without a warning, and whose assertions hold."""
+    script = tmp_path / "example.py"
+    script.write_text(EXAMPLES[number], encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_table_of_defaults_is_the_codes() -> None:
+    """Window and grace of every strategy stand in the README as they are."""
+    rows = {
+        cells[0].strip(" `").split("`")[0]: [cell.strip() for cell in cells[1:]]
+        for line in README.splitlines()
+        if line.startswith(("| `window`", "| `grace`", "| option |"))
+        for cells in [line.strip("|").split("|")]
+    }
+    for column, name in enumerate(rows["option"]):
+        try:
+            strategy = tx.strategy(name)
+        except tx.StrategyUnavailable:
+            continue  # the interpreter strategy, before Python 3.14
+        with strategy:
+            written = rows["window"][column]
+            window = None if written == "none" else max(2, usable_cpus()) if "CPUs" in written else int(written)
+            assert (name, window) == (name, strategy.window)
+            assert float(rows["grace"][column]) == strategy.grace
+
+
+def test_the_table_of_statuses_is_the_codes() -> None:
+    """Each status that the README explains has the flags it says."""
+    rows = re.findall(r"^\| `(\w+)` \| .*? \| (yes)? ?\| (yes)? ?\| (yes)? ?\|$", README, re.MULTILINE)
+    assert len(rows) == 7
+    for status, ok, error, cancelled in rows:
+        ret = tx.Return(id=None, name="t", value=None, status=status)
+        assert (ret.ok, ret.error, ret.cancelled) == (bool(ok), bool(error), bool(cancelled))

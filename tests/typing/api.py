@@ -1,0 +1,141 @@
+"""A user's code that must type-check, under mypy and pyright in strict mode; it is never run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, assert_type
+
+import toolexec as tx
+from toolexec.lowlevel import Job, Outcome
+
+
+@tx.tool
+def add(a: int, b: int = 1) -> int:
+    """Add."""
+    return a + b
+
+
+@tx.tool(name="fetch", strategy="asyncio", max_in_flight=3)
+async def fetch(url: str, *, timeout_s: float = 1.0) -> bytes:
+    """Fetch."""
+    return url.encode()
+
+
+@tx.tool(exclusive=True, resource="db", loop="trio")
+def parts(n: int) -> Iterator[int]:
+    """Count."""
+    yield from range(n)
+
+
+class Files:
+    """Tools that belong to an object."""
+
+    @tx.tool
+    def read(self, path: str) -> str:
+        """Read."""
+        return path
+
+
+class ReadFile(tx.Tool):
+    """The class form."""
+
+    name = "read-file"
+    description = "Read a file"
+    strategy = "thread"
+
+    def call(self, path: Annotated[str, "The path"]) -> dict[str, str]:
+        """Read."""
+        return {"contents": path}
+
+    def on_cancel(self) -> None:
+        """Stop."""
+
+
+class Shout(tx.Tracer):
+    """A tracer."""
+
+    def on_tool_start(self, function: tx.Function) -> None:
+        assert_type(function.name, str)
+
+    def on_tool_error(self, function: tx.Function, ret: tx.Return) -> None:
+        assert_type(ret.exception, BaseException | None)
+
+
+class Inline(tx.Strategy):
+    """The smallest strategy."""
+
+    name = "inline"
+
+    def start(self, job: Job) -> None:
+        outcome = job.body() if job.begin() else job.stopped()
+        assert isinstance(outcome, Outcome)
+        job.deliver(outcome)
+
+
+async def plain_calls() -> None:
+    """A decorated function is still the function."""
+    assert_type(add(1, b=2), int)
+    assert_type(await fetch("x", timeout_s=2), bytes)
+    assert_type(parts(3), Iterator[int])
+    add("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+
+
+def by_hand() -> None:
+    """One call at a time."""
+    ret = tx.run(add, {"a": 1}, "fork")
+    assert_type(ret, tx.Return)
+    task = add.bind({"a": 1}, id="c1").task("thread")
+    assert_type(task.wait(timeout=1.0), tx.Return)
+    assert_type(task.value(), tx.Return)
+    function = tx.Function("run", "Runs", max_in_flight=1)
+
+    @function.define
+    def run(command: str) -> int:
+        return len(command)
+
+    assert_type(run("x"), int)
+    made = tx.factory(ReadFile, tool=ReadFile)
+    assert_type(made, tx.Function)
+
+
+def in_a_context() -> None:
+    """Many calls, waited for."""
+    with tx.strategy("thread", window=3, grace=1.0) as strategy:
+        ctx = tx.Context(tools=[add, fetch, ReadFile, ReadFile(), Files().read], strategy=strategy, tracer=Shout())
+        functions = ctx.receive([{"name": "add", "arguments": {"a": 1}}])
+        assert_type(functions[0], tx.Function)
+        assert_type(functions[1:], tx.Functions)
+        assert_type(functions - functions[1:], tx.Functions)
+        assert_type(functions.except_(functions[0]).wait("fork", window=2), tuple[tx.Return, ...])
+        group = ctx.group("auto")
+        for ret in group:
+            assert_type(ret, tx.Return)
+        assert_type(group.returns, tuple[tx.Return | None, ...])
+        with ctx.group() as inner:
+            assert_type(inner.tasks, tuple[tx.Task, ...])
+
+
+async def in_a_loop() -> None:
+    """Many calls, awaited."""
+    ctx = tx.Context(tools=[add])
+    assert_type(await ctx.run(), tuple[tx.Return, ...])
+    async with ctx.group(window=2) as group:
+        async for ret in group:
+            assert_type(ret, tx.Return)
+    assert_type(await group, tuple[tx.Return, ...])
+    assert_type(await group.settled(timeout=1), tuple[tx.Return, ...])
+    assert_type(await group.tasks[0], tx.Return)
+    assert_type(await tx.arun(add, '{"a": 1}'), tx.Return)
+
+    def heard(progress: tx.Progress) -> None:
+        assert_type(progress.done, float)
+
+    ctx.submit({"name": "add", "arguments": {}}, on_progress=heard)
+
+
+async def numbers() -> AsyncIterator[int]:
+    """An async generator is a tool too."""
+    yield 1
+
+
+counted = tx.tool(numbers)
