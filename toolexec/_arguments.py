@@ -29,7 +29,10 @@ def parse(raw: object) -> dict[str, Any]:
     if raw is None:
         return {}
     if is_object(raw):
-        return {str(key): _copy(value) for key, value in raw.items()}
+        try:
+            return {str(key): _copy(value) for key, value in raw.items()}
+        except RecursionError:  # or it contains itself
+            raise ArgumentsError("arguments are nested too deeply") from None
     if isinstance(raw, bytes | bytearray):
         raw = bytes(raw).decode("utf-8", "replace")
     if not isinstance(raw, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from toolexec._invoke import running_loop
+from toolexec._loop_kind import running_loop
 
 
 class Bell:

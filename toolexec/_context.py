@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from toolexec import _openai
@@ -120,7 +121,8 @@ class Context:
             )
         functions = [self._bind(record) for record in records]
         if not self._history:
-            self._responses.clear()
+            unsettled = (any(fn._return is None for fn in response.functions) for response in self._responses)
+            self._responses = list(compress(self._responses, unsettled))
         self._responses.append(_Response(records, functions, content))
         return Functions(functions, self._open)
 
@@ -240,6 +242,8 @@ class Context:
                 ret = function._return
                 if ret is not None and ret.exception is not None:
                     function._return = replace(ret, exception=_frameless(ret.exception))
+                    if function._task is not None and function._task._return is ret:
+                        function._task._return = function._return
 
 
 def _frameless(exc: BaseException) -> BaseException:

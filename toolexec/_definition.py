@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolexec._errors import DeclarationError
-from toolexec._invoke import LoopKind
+from toolexec._loop_kind import LoopKind
 from toolexec._runner import Factory, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
 from toolexec._schema import Parameters

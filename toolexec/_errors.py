@@ -29,10 +29,22 @@ so that a tool's ``except Exception`` does not swallow a request to stop.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ToolexecError(Exception):
     """The root of every error that is toolexec's own."""
+
+    def __reduce__(self) -> Any:
+        # Exception's own way calls the class with ``args``, the finished text; some here take more
+        # than that.  They have to survive copying, and the way back from a worker.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(cls: type[ToolexecError], args: tuple[Any, ...], state: dict[str, Any]) -> ToolexecError:
+    exc = cls.__new__(cls, *args)
+    exc.__dict__.update(state)
+    return exc
 
 
 class DeclarationError(ToolexecError, TypeError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from toolexec._clock import Clock
 from toolexec._control import CONTROL
 from toolexec._errors import WaitTimeout, WrongLoop
-from toolexec._invoke import running_loop
+from toolexec._loop_kind import running_loop
 from toolexec._waiting import Wakers, apark, check_timeout, park, refuse_running_loop, wake_all
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Group:
     def __await__(self) -> Generator[Any, Any, tuple[Return, ...]]:
         return self._await_all().__await__()
 
-    async def settled(self, timeout: float | None = None) -> tuple[Return, ...]:  # noqa: ASYNC109 - for both libraries
+    async def settled(self, timeout: float | None = None) -> tuple[Return, ...]:
         """Await that every call has settled, without owning them: being cancelled here interrupts nothing.
 
         Raises:

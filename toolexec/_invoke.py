@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from toolexec._current import CURRENT, CurrentCall, Progress
-from toolexec._errors import Interrupt
-from toolexec._outcome import Outcome
+from toolexec._current import CURRENT, CurrentCall
+from toolexec._loop_kind import LoopKind
+from toolexec._outcome import Outcome, failed
 from toolexec._runner import entry, resolve, yields_parts
-
-LoopKind = Literal["asyncio", "trio"]
+from toolexec._values import collect
 
 
 class Awaiting:
@@ -22,18 +20,6 @@ class Awaiting:
 
     def __init__(self, awaitable: Any) -> None:
         self.awaitable = awaitable
-
-
-def stopped(call: CurrentCall) -> Outcome:
-    """The outcome of a call that ended because it was asked to."""
-    return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)
-
-
-def failed(call: CurrentCall, exc: BaseException) -> Outcome:
-    """The outcome of a body that raised; an Interrupt counts as such only if it was asked for."""
-    if call.asked and isinstance(exc, Interrupt):
-        return Outcome("cancelled", exception=exc, reason=call.reason)
-    return Outcome("raised", exception=exc)
 
 
 def invoke(
@@ -56,7 +42,7 @@ def invoke(
         value: object = body(*args, **kwargs)
         kind = type(value)
         if kind is types.GeneratorType and yields_parts(body):
-            return Outcome("ok", _collect(value, call))
+            return Outcome("ok", collect(value, call))
         if kind is not types.AsyncGeneratorType and not hasattr(kind, "__await__"):
             return Outcome("ok", value)
         if hand_over:
@@ -66,44 +52,6 @@ def invoke(
         return run_to_end(value, call, loop)
     except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is that call's answer
         return failed(call, exc)
-
-
-async def settle_value(value: Any, call: CurrentCall) -> Any:
-    """Await ``value`` until it is no longer awaitable; an async generator's value is the list of its parts."""
-    while True:
-        kind = _type_of(value)
-        if kind is types.AsyncGeneratorType:
-            return await _acollect(value, call)
-        if not hasattr(kind, "__await__"):
-            return value
-        value = await value
-
-
-def _type_of(value: object) -> type[object]:
-    return type(value)
-
-
-def _collect(parts: Any, call: CurrentCall) -> list[Any]:
-    collected: list[Any] = []
-    try:
-        for part in parts:
-            collected.append(part)
-            call.report(Progress(len(collected), data=part))
-    finally:
-        # An interrupt may land out here, between two parts: the generator's own ``finally`` still runs.
-        parts.close()
-    return collected
-
-
-async def _acollect(parts: Any, call: CurrentCall) -> list[Any]:
-    collected: list[Any] = []
-    try:
-        async for part in parts:
-            collected.append(part)
-            call.report(Progress(len(collected), data=part))
-    finally:
-        await parts.aclose()
-    return collected
 
 
 def perform(
@@ -135,17 +83,3 @@ def perform(
     outcome = invoke(body, args, kwargs, call, loop)
     assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
     return outcome
-
-
-def running_loop() -> LoopKind | None:
-    """The kind of event loop that is running on this thread, without importing either library.
-
-    trio is asked first: in guest mode asyncio reports a running loop inside trio's tasks too.
-    """
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_task():
-        return "trio"
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        return "asyncio"
-    return None

@@ -8,8 +8,10 @@ from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
 from toolexec._current import CURRENT, CurrentCall, Progress
-from toolexec._invoke import Awaiting, LoopKind, failed, invoke, settle_value, stopped
-from toolexec._outcome import Outcome
+from toolexec._invoke import Awaiting, invoke
+from toolexec._loop_kind import LoopKind
+from toolexec._outcome import Outcome, failed, stopped
+from toolexec._values import settle_value
 
 _generations = itertools.count(1)
 

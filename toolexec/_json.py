@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 
@@ -49,6 +49,9 @@ def _encode_rich(value: Any) -> str:
     # where pydantic's core refuses to load.
     from pydantic_core import to_json
 
+    if isinstance(value, Iterator):
+        # It would be empty the second time, and may have no end.
+        raise TypeError("it can be read only once; return a list of its items")
     try:
         return to_json(value, inf_nan_mode="strings", bytes_mode="utf8").decode()
     except ValueError:

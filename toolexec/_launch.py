@@ -14,9 +14,9 @@ from toolexec._current import CURRENT, CurrentCall
 from toolexec._discovery import chosen, shared
 from toolexec._errors import ArgumentsError, NoSuchToolError, WorkerLost
 from toolexec._group import LIVE, Group
-from toolexec._invoke import running_loop
 from toolexec._job import Job, Parcel
 from toolexec._lifecycle import refuse_when_exiting
+from toolexec._loop_kind import running_loop
 from toolexec._outcome import Outcome
 from toolexec._runner import entry
 from toolexec._schedule import Entry, Limit, Line
@@ -80,7 +80,11 @@ def launch(
         task._on_progress = on_progress
         function._task = task
         tasks.append(task)
-        bound = _bind(task, strategy, parent)
+        try:
+            bound = _bind(task, strategy, parent)
+        except BaseException:  # a Ctrl-C in a constructor: nothing has begun, so all are pending again
+            _give_back(tasks)
+            raise
         if isinstance(bound, Outcome):
             refused.append((task, bound))
         else:
@@ -99,6 +103,15 @@ def launch(
         group._abort(group._tasks, group._all, group._done, exc)
         raise
     return group
+
+
+def _give_back(tasks: Sequence[Task]) -> None:
+    """Undo the claim of calls none of which has begun."""
+    for task in tasks:
+        task.function._claimed = False
+        task.function._task = None
+        if task._strategy is not None:
+            task._strategy._live.discard(task)
 
 
 def _pick(function: Function, strategy: Strategy | None) -> Strategy | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolexec._current import CurrentCall
+from toolexec._errors import Interrupt
 from toolexec._return import Status
 
 
@@ -40,3 +42,15 @@ class Outcome:
         self.reason = reason
         self.output = output
         self.abandoned = abandoned
+
+
+def stopped(call: CurrentCall) -> Outcome:
+    """The outcome of a call that ended because it was asked to."""
+    return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)
+
+
+def failed(call: CurrentCall, exc: BaseException) -> Outcome:
+    """The outcome of a body that raised; an Interrupt counts as such only if it was asked for."""
+    if call.asked and isinstance(exc, Interrupt):
+        return Outcome("cancelled", exception=exc, reason=call.reason)
+    return Outcome("raised", exception=exc)

@@ -6,8 +6,9 @@ import threading
 from typing import Any
 
 from toolexec._current import CurrentCall
-from toolexec._invoke import LoopKind, failed, running_loop, settle_value, stopped
-from toolexec._outcome import Outcome
+from toolexec._loop_kind import LoopKind, running_loop
+from toolexec._outcome import Outcome, failed, stopped
+from toolexec._values import settle_value
 
 
 def run_to_end(value: Any, call: CurrentCall, loop: LoopKind) -> Outcome:

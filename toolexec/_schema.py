@@ -92,6 +92,8 @@ def _signature(tool: str, function: Callable[..., Any], skip_first: bool) -> lis
             f"tool {tool!r}: an annotation names {exc.name!r}, which cannot be found from the function's module; "
             "define or import it at the top of that module"
         ) from exc
+    except (SyntaxError, AttributeError) as exc:
+        raise DeclarationError(f"tool {tool!r}: an annotation cannot be evaluated ({exc})") from exc
     except (ValueError, TypeError) as exc:
         raise DeclarationError(f"tool {tool!r}: its signature cannot be read ({exc}); wrap it in a function") from exc
     return parameters[1:] if skip_first else parameters

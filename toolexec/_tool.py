@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack
 from toolexec._definition import OPTIONS, Definition
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
-from toolexec._invoke import LoopKind
+from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
 from toolexec._runner import Factory
 

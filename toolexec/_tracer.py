@@ -58,6 +58,6 @@ class Tracing:
         try:
             # A copy: the context itself may be entered already, by the body that is running in it.
             context.copy().run(hook, *args)
-        except Exception:  # noqa: BLE001 - a tracer is the user's code
+        except (Exception, SystemExit):  # noqa: BLE001 - a tracer is the user's code
             self.broken = True
             _log.exception("toolexec: %s.%s raised; this tracer is not called again", type(self.tracer).__name__, name)

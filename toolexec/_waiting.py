@@ -12,7 +12,7 @@ from collections.abc import Callable
 from toolexec._bell import Bell
 from toolexec._clock import Clock
 from toolexec._errors import WrongLoop
-from toolexec._invoke import running_loop
+from toolexec._loop_kind import running_loop
 
 Wakers = list[Callable[[], object]]
 

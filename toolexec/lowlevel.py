@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from toolexec._bell import Bell
 from toolexec._current import CurrentCall, Progress
-from toolexec._invoke import Awaiting, LoopKind, perform, running_loop
+from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
+from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._outcome import Outcome
 from toolexec._return import backtrace, describe, error_form
 from toolexec._runner import Factory, entry, interrupt_runner, resolve
