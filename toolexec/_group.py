@@ -11,6 +11,7 @@ from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from toolexec._as_finished import AsFinished
 from toolexec._clock import Clock
 from toolexec._control import CONTROL
 from toolexec._errors import WaitTimeout, WrongLoop
@@ -123,23 +124,18 @@ class Group:
         return self._answer(timeout)
 
     def __iter__(self) -> Iterator[Return]:
-        """The Returns as calls finish.  Leaving early interrupts nothing."""
+        """The Returns as calls finish.  Leaving early interrupts nothing.
+
+        Raises:
+            WrongLoop: On a running loop's thread, while a call has not settled; use ``async for``.
+        """
         if not self._done():
             self._refuse_loop(None, "async for", block_loop=False)
-        return self._as_finished()
+        return AsFinished(self)
 
-    def _as_finished(self) -> Iterator[Return]:
-        for index in range(len(self._tasks)):
-            more = partial(self._has_finished, index)
-            if not more():
-                self._wait(self._each, more, None, self._tasks)
-            yield self._answer_of(self._finished[index])
-
-    async def __aiter__(self) -> AsyncIterator[Return]:
+    def __aiter__(self) -> AsyncIterator[Return]:
         """The Returns as calls finish.  Leaving early interrupts nothing."""
-        for index in range(len(self._tasks)):
-            await self._await(self._each, partial(self._has_finished, index), self._tasks)
-            yield self._answer_of(self._finished[index])
+        return AsFinished(self)
 
     def __enter__(self) -> Self:
         return self
@@ -239,9 +235,6 @@ class Group:
 
     def _done(self) -> bool:
         return len(self._finished) == len(self._tasks)
-
-    def _has_finished(self, index: int) -> bool:
-        return len(self._finished) > index
 
     def _answer(self, timeout: float | None) -> tuple[Return, ...]:
         if not self._done():
