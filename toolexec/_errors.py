@@ -43,6 +43,7 @@ class ToolexecError(Exception):
 
 def _restore(cls: type[ToolexecError], args: tuple[Any, ...], state: dict[str, Any]) -> ToolexecError:
     exc = cls.__new__(cls, *args)
+    exc.args = args  # OSError, below TimeoutError, leaves them to __init__
     exc.__dict__.update(state)
     return exc
 
