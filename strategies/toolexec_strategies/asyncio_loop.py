@@ -82,7 +82,10 @@ class _AsyncioPlace(Place):
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()
         self._on_threads: list[Job] = []
+        self._posted: set[Job] = set()  # handed to the loop from another thread, and not yet its task
         self._guard: asyncio.Task[None] | None = None
+        self._guarded = False
+        self._over = False  # every call has settled
         self._ended = False
         self._eager_until: float | None = None
 
@@ -96,9 +99,13 @@ class _AsyncioPlace(Place):
             self._on_loop(job, None)
         else:
             self._on_threads.append(job)
-            if self._guard is None:
+            if not self._guarded:
+                self._guarded = True
                 self._call_on_loop(self._start_guard)
-            start_in_thread(job, self._await_here)
+            if self._ended:  # since we looked
+                job.deliver(Outcome("cancelled", reason=ENDED))
+            else:
+                start_in_thread(job, self._await_here)
 
     def _await_here(self, job: Job, awaitable: Any) -> None:
         """A sync body returned something to await: on this loop, where it most likely belongs."""
@@ -107,7 +114,11 @@ class _AsyncioPlace(Place):
     def _on_loop(self, job: Job, awaiting: Awaiting | None) -> None:
         if self._running_here():
             self._spawn(job, awaiting, eager=awaiting is None and self._has_eager_time())
-        elif not self._call_on_loop(self._spawn, job, awaiting):
+            return
+        # A loop that is ending takes callbacks and never runs them.  The guard answers for those; one
+        # that it missed, because it was put here after the guard had looked, sees that it ended.
+        self._posted.add(job)
+        if self._ended or not self._call_on_loop(self._spawn_posted, job, awaiting):
             job.deliver(Outcome("cancelled", reason=ENDED))
 
     def _call_on_loop(self, call: Callable[..., object], *args: Any) -> bool:
@@ -129,19 +140,30 @@ class _AsyncioPlace(Place):
             self._eager_until = now + _EAGER_S
         return now < self._eager_until
 
+    def _spawn_posted(self, job: Job, awaiting: Awaiting | None) -> None:
+        self._posted.discard(job)
+        if self._ended:
+            job.deliver(Outcome("cancelled", reason=ENDED))
+        else:
+            self._spawn(job, awaiting)
+
     def _spawn(self, job: Job, awaiting: Awaiting | None, *, eager: bool = False) -> None:
         task = start_task(job, awaiting, eager=eager)
         if not task.done():
             # A loop holds its tasks weakly; so the place holds them until they are through.
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        if not self._guarded and not self._over:
+            # Not at once: a Group that is through after its tasks' first steps needs none.
+            self._guarded = True
+            self._loop.call_soon(self._start_guard)
 
     def _start_guard(self) -> None:
-        if self._guard is None and not self._ended:
+        if not self._over:
             self._guard = self._loop.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Be there to be cancelled when the loop ends, for the calls that run on threads.
+        """Be there to be cancelled when the loop ends: for the calls that run on threads or are yet to come.
 
         Async bodies see it themselves: the loop cancels their tasks.
         """
@@ -149,6 +171,8 @@ class _AsyncioPlace(Place):
             await self._loop.create_future()
         finally:
             self._ended = True
+            for job in list(self._posted):
+                job.deliver(Outcome("cancelled", reason=ENDED))
             for job in self._on_threads:
                 if not job.settled:
                     job.ask(ENDED)
@@ -161,7 +185,10 @@ class _AsyncioPlace(Place):
         leave_thread(job)
 
     def release(self) -> None:
-        if self._on_threads:
+        self._over = True
+        if self._running_here():
+            self._end_guard()
+        elif self._guarded:
             self._call_on_loop(self._end_guard)
 
     def _end_guard(self) -> None:

@@ -116,10 +116,16 @@ class _TrioPlace(Place):
         return True
 
     def _pump(self) -> None:
-        if self._nursery is None:
-            if not self._hosted and not self._over:
-                self._hosted = True
+        if self._nursery is None and not self._hosted and not self._over and not self._ended:
+            try:
                 trio.lowlevel.spawn_system_task(self._host)
+                self._hosted = True
+            except RuntimeError:  # the last callbacks of a run come when it takes no task any more
+                self._ended = True
+        if self._ended:
+            while self._inbox:
+                self._inbox.popleft()[0].deliver(Outcome("cancelled", reason=ENDED))
+        if self._nursery is None:
             return
         while self._inbox:
             job, awaiting = self._inbox.popleft()
