@@ -138,6 +138,8 @@ class Group:
         return AsFinished(self)
 
     def __enter__(self) -> Self:
+        if not self._done():
+            self._refuse_loop(None, "async with", block_loop=False)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
@@ -174,8 +176,13 @@ class Group:
             more = partial(_more, done, clock, until)
             while more():
                 for place in self._lazy:
-                    place.drive(more)
-                wake_all(self._each)  # another waiter may be the one that drives from here on
+                    try:
+                        place.drive(more)
+                    except BaseException:  # a Ctrl-C that ended a body ends the Group, not one Task alone
+                        owned = self._tasks
+                        raise
+                    finally:
+                        wake_all(self._each)  # another waiter may be the one that drives from here on
                 park(self._each, lambda: done() or any(place.ready() for place in self._lazy), clock, until)
         except BaseException as exc:
             self._abort(owned, wakers, done, exc)
@@ -192,9 +199,14 @@ class Group:
             more = partial(_more, done, clock, None)
             while more():
                 for place in self._lazy:
-                    await place.adrive(more)
-                wake_all(self._each)
+                    try:
+                        await place.adrive(more)
+                    finally:
+                        wake_all(self._each)
                 await apark(self._each, lambda: done() or any(place.ready() for place in self._lazy), clock, None)
+        except GeneratorExit as exc:  # closed from outside: there is no loop any more to wait in
+            self._ask_all(owned, exc)
+            raise
         except BaseException as exc:
             await self._aabort(owned, wakers, done, exc)
             raise
@@ -211,6 +223,8 @@ class Group:
         self, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException
     ) -> None:
         until = self._ask_all(owned, exc)
+        if isinstance(exc, GeneratorExit):
+            return  # whoever awaited was thrown away, its loop perhaps closed: nothing can be awaited any more
         with _shield():
             await apark(wakers, done, self._clock, until)
 

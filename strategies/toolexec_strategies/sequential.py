@@ -40,12 +40,17 @@ class _Line(Place):
         self._jobs: deque[Job] = deque()
         # Whoever pops it runs the calls; a second waiter only waits.  A pop is atomic and no lock.
         self._driver = [1]
+        self._last: Job | None = None
 
     def start(self, job: Job) -> None:
         self._jobs.append(job)
 
     def ready(self) -> bool:
-        return bool(self._jobs and self._driver)
+        return bool(self._jobs and self._driver) and self._free()
+
+    def _free(self) -> bool:
+        # Who awaited it may have been cancelled and be gone; nothing overtakes a body that still runs.
+        return self._last is None or self._last.settled
 
     def drive(self, more: Callable[[], bool]) -> None:
         try:
@@ -53,8 +58,9 @@ class _Line(Place):
         except IndexError:
             return
         try:
-            while more() and self._jobs:
-                _run(self._jobs.popleft())
+            while more() and self._jobs and self._free():
+                self._last = job = self._jobs.popleft()
+                _run(job)
         finally:
             self._driver.append(1)
 
@@ -66,8 +72,8 @@ class _Line(Place):
         except IndexError:
             return
         try:
-            while more() and self._jobs:
-                job = self._jobs.popleft()
+            while more() and self._jobs and self._free():
+                self._last = job = self._jobs.popleft()
                 await (run_task(job) if job.is_async else run_on_worker(_run, job))
         finally:
             self._driver.append(1)
