@@ -12,7 +12,7 @@ from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._current import CURRENT, CurrentCall
 from toolexec._discovery import chosen, shared
-from toolexec._errors import ArgumentsError, NoSuchToolError, WorkerLost
+from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, WorkerLost
 from toolexec._group import LIVE, Group
 from toolexec._job import Job, Parcel
 from toolexec._lifecycle import refuse_when_exiting
@@ -141,7 +141,8 @@ def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> 
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
     except BaseException as exc:
-        if isinstance(exc, KeyboardInterrupt):
+        # An Interrupt here is for the call whose body starts this one, and not this one's fault.
+        if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
             raise
         return Outcome("raised", exception=exc)
     job = Job(
