@@ -1,0 +1,28 @@
+"""The ``toolexec`` command: runs the calls in a file, shows tools and strategies."""
+
+from __future__ import annotations
+
+import sys
+
+_NEEDS = ("click", "rich")
+
+
+def main() -> int:
+    """Run the command with the process's arguments.
+
+    Returns:
+        The exit code: 0 when all is well, 1 when some call is not ``ok``, 2 for an error of use,
+        130 after a Ctrl-C.
+    """
+    try:
+        from toolexec._cli._commands import run_command
+    except ModuleNotFoundError as exc:
+        if exc.name not in _NEEDS:
+            raise
+        print(
+            f"toolexec: the command needs {' and '.join(_NEEDS)}, and {exc.name} is not installed; both come with\n"
+            "    python -m pip install 'toolexec[cli]'",
+            file=sys.stderr,
+        )
+        return 2
+    return run_command()
