@@ -50,12 +50,16 @@ class AsyncioStrategy(Strategy):
         raise AssertionError("calls start in the place that bind() gives")
 
     def bind(self) -> Place:
-        if self._loop is not None:
-            return _AsyncioPlace(self._loop)
-        try:
-            return _AsyncioPlace(asyncio.get_running_loop())
-        except RuntimeError:
+        here = _running_loop()
+        loop = self._loop or here
+        if loop is None:
             return _AsyncioPlace(self._background_loop())
+        place = _AsyncioPlace(loop)
+        if loop is here:
+            place.start_guard()
+        else:
+            place.call_on_loop(place.start_guard)
+        return place
 
     def _background_loop(self) -> asyncio.AbstractEventLoop:
         background = self._background.get("loop")
@@ -84,9 +88,8 @@ class _AsyncioPlace(Place):
         self._on_threads: list[Job] = []
         self._posted: set[Job] = set()  # handed to the loop from another thread, and not yet its task
         self._guard: asyncio.Task[None] | None = None
-        self._guarded = False
         self._over = False  # every call has settled
-        self._ended = False
+        self._ended = False  # the loop has, before that
         self._eager_until: float | None = None
 
     def bound_to(self, loop: object) -> bool:
@@ -99,9 +102,6 @@ class _AsyncioPlace(Place):
             self._on_loop(job, None)
         else:
             self._on_threads.append(job)
-            if not self._guarded:
-                self._guarded = True
-                self._call_on_loop(self._start_guard)
             if self._ended:  # since we looked
                 job.deliver(Outcome("cancelled", reason=ENDED))
             else:
@@ -112,27 +112,22 @@ class _AsyncioPlace(Place):
         self._on_loop(job, Awaiting(awaitable))
 
     def _on_loop(self, job: Job, awaiting: Awaiting | None) -> None:
-        if self._running_here():
+        if _running_loop() is self._loop:
             self._spawn(job, awaiting, eager=awaiting is None and self._has_eager_time())
             return
         # A loop that is ending takes callbacks and never runs them.  The guard answers for those; one
         # that it missed, because it was put here after the guard had looked, sees that it ended.
         self._posted.add(job)
-        if self._ended or not self._call_on_loop(self._spawn_posted, job, awaiting):
+        if self._ended or not self.call_on_loop(self._spawn_posted, job, awaiting):
             job.deliver(Outcome("cancelled", reason=ENDED))
 
-    def _call_on_loop(self, call: Callable[..., object], *args: Any) -> bool:
+    def call_on_loop(self, call: Callable[..., object], *args: Any) -> bool:
+        """Have ``call`` run in the loop, soon; False when it is closed."""
         try:
             self._loop.call_soon_threadsafe(call, *args)
-        except RuntimeError:  # it is closed
-            return False
-        return True
-
-    def _running_here(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._loop
         except RuntimeError:
             return False
+        return True
 
     def _has_eager_time(self) -> bool:
         now = time.monotonic()
@@ -153,29 +148,29 @@ class _AsyncioPlace(Place):
             # A loop holds its tasks weakly; so the place holds them until they are through.
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if not self._guarded and not self._over:
-            # Not at once: a Group that is through after its tasks' first steps needs none.
-            self._guarded = True
-            self._loop.call_soon(self._start_guard)
 
-    def _start_guard(self) -> None:
+    def start_guard(self) -> None:
+        """Keep a task in the loop that ends with it, for calls that wait or run on threads.
+
+        Async bodies see the end themselves: the loop cancels their tasks.
+        """
         if not self._over:
             self._guard = self._loop.create_task(self._watch())
+            # A callback, not a ``finally``: a task that is cancelled before its first step runs neither.
+            self._guard.add_done_callback(self._guard_ended)
 
     async def _watch(self) -> None:
-        """Be there to be cancelled when the loop ends: for the calls that run on threads or are yet to come.
+        await self._loop.create_future()
 
-        Async bodies see it themselves: the loop cancels their tasks.
-        """
-        try:
-            await self._loop.create_future()
-        finally:
-            self._ended = True
-            for job in list(self._posted):
-                job.deliver(Outcome("cancelled", reason=ENDED))
-            for job in self._on_threads:
-                if not job.settled:
-                    job.ask(ENDED)
+    def _guard_ended(self, _: object) -> None:
+        if self._over:
+            return
+        self._ended = True
+        for job in list(self._posted):
+            job.deliver(Outcome("cancelled", reason=ENDED))
+        for job in self._on_threads:
+            if not job.settled:
+                job.ask(ENDED)
 
     def ask(self, job: Job) -> None:
         if not job.is_async:  # an async body's task was cancelled natively already
@@ -186,12 +181,17 @@ class _AsyncioPlace(Place):
 
     def release(self) -> None:
         self._over = True
-        if self._running_here():
-            self._end_guard()
-        elif self._guarded:
-            self._call_on_loop(self._end_guard)
-
-    def _end_guard(self) -> None:
-        if self._guard is not None:
-            self._guard.cancel()
         self._on_threads.clear()
+        if self._guard is None:
+            return
+        if _running_loop() is self._loop:
+            self._guard.cancel()
+        else:
+            self.call_on_loop(self._guard.cancel)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
