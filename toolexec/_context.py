@@ -72,7 +72,7 @@ class Context:
         Raises:
             DeclarationError: Something is no tool, cannot be described to a model, or two tools
                 have one name.
-            UnknownStrategy, StrategyUnavailable: The strategy cannot run here.
+            UnknownStrategy, StrategyUnavailable: The strategy, or a tool's own, cannot run here.
         """
         chosen(strategy)
         self.strategy = strategy
@@ -91,6 +91,7 @@ class Context:
             if there is function or there._definition.source is function._definition.source:
                 return
             raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
+        chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
         _ = function.params  # types that have no JSON form are found here, never at a call
         self.functions[function.name] = function
 
