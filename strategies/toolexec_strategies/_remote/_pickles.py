@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import io
 import itertools
+import marshal
 import pickle
 import sys
 import types
@@ -38,6 +39,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]  # clo
             return self._function(obj)
         if isinstance(obj, type):
             return self._class(obj)
+        if isinstance(obj, types.CodeType):
+            return _reduce_code(obj)
         if isinstance(obj, contextvars.ContextVar):
             return _reduce_var(obj)
         if isinstance(obj, io.TextIOWrapper) and obj not in (sys.stdin, sys.stdout, sys.stderr):
@@ -189,6 +192,14 @@ def _unwrapped(module_name: str, qualname: str) -> Any:
     for part in qualname.split("."):
         found = getattr(found, part)
     return found.__wrapped__
+
+
+def _reduce_code(code: types.CodeType) -> Any:
+    """As marshal: cloudpickle's way forgets the file, and with it a traceback's lines."""
+    try:
+        return marshal.loads, (marshal.dumps(code),)
+    except ValueError:  # a constant that no compiler made
+        return NotImplemented
 
 
 def _reduce_var(var: contextvars.ContextVar[Any]) -> Any:

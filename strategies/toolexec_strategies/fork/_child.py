@@ -20,6 +20,10 @@ from toolexec_strategies.fork import _platform
 
 WHERE = "the forked child"
 
+# The exit code of a child that had an answer and no wire to send it by.  A tool may end itself by
+# the same code; the host's text allows for that.
+NO_WIRE = 74  # EX_IOERR
+
 # How long after an Interrupt was swallowed (raised inside a ``__del__`` or a gc callback, where
 # Python drops it) the next one is tried.  Longer than any such callback should take.
 _AGAIN_S = 0.06
@@ -71,7 +75,8 @@ class _Child:
             os._exit(0)
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             _flush(stream)
-        self._send(_wire.RESULT, payload)
+        if not self._send(_wire.RESULT, payload):
+            os._exit(NO_WIRE)
 
     def _serve(self) -> bytes:
         settings = self.reader.frame()[1]
@@ -154,12 +159,13 @@ class _Child:
             assert self.call is not None
             raise self.call.interrupt()
 
-    def _send(self, kind: bytes, payload: bytes) -> None:
+    def _send(self, kind: bytes, payload: bytes) -> bool:
         try:
             with self.lock:
                 _wire.send(self.fd, (kind, payload))
-        except OSError:  # the host is gone, and this process will be any moment
-            pass
+            return True
+        except OSError:  # the host is gone, and this process will be any moment; or the tool closed the wire
+            return False
 
     def _on_unraisable(self, unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:

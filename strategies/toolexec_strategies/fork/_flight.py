@@ -12,7 +12,7 @@ from toolexec.lowlevel import Job, Outcome
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Request, pack_request
 from toolexec_strategies._remote._hear import hear
-from toolexec_strategies.fork._child import WHERE
+from toolexec_strategies.fork._child import NO_WIRE, WHERE
 from toolexec_strategies.fork._process import ServerGone, ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
 
@@ -155,7 +155,8 @@ class Flight:
             guess = ", perhaps because the system ran out of memory" if number == signal.SIGKILL else ""
             return _lost(f"{who} was ended by {_signal_name(number)}{guess}", pid=pid, signal_number=number)
         code = os.waitstatus_to_exitcode(status)
-        return _lost(f"{who} exited with code {code} before it answered", pid=pid, exit_code=code)
+        guess = " (perhaps because the tool closed a descriptor that is not its own)" if code == NO_WIRE else ""
+        return _lost(f"{who} exited with code {code} before it answered{guess}", pid=pid, exit_code=code)
 
     def ask(self) -> None:
         """Have Interrupt raised in the child, once; a call without a child ends its wait."""

@@ -1,0 +1,74 @@
+"""What runs inside an interpreter: a loop that reads requests from a pipe and answers them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from contextvars import Context
+from typing import Final
+
+from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._serve import answer
+from toolexec_strategies._remote._settings import apply_settings
+
+WHERE: Final = "the interpreter"
+
+# Texts by which an extension module refuses to be loaded in a subinterpreter: CPython's own, and
+# what extensions say that keep state per process (numpy: in the context of a long error of advice).
+_REFUSALS: Final = ("subinterpreter", "sub-interpreter", "more than once per process")
+_ADVICE: Final = "a module it needs cannot be loaded in a subinterpreter; use the fork strategy"
+
+
+def serve(requests: int, answers: int) -> None:
+    """Answer calls, one at a time, until the pipe of requests is closed.
+
+    Args:
+        requests: A descriptor to read from.
+        answers: A descriptor to write to.
+    """
+    reader = _wire.Reader(requests)
+    lock = threading.Lock()  # frames of a tool's several threads must not mix
+    while True:
+        try:
+            settings = reader.frame()[1]
+            request = reader.frame()[1]
+        except EOFError:
+            return
+        if len(settings):
+            apply_settings(settings)
+        open_calls = [1]  # emptied when the call is over: a thread that it left behind reports into no other call
+
+        def post(kind: bytes, payload: bytes, open_calls: list[int] = open_calls) -> None:
+            with lock, contextlib.suppress(OSError):  # the host gave this interpreter up
+                if open_calls:
+                    _wire.send(answers, (kind, payload))
+
+        # A context of its own, so that what one call sets the next does not see.
+        result = Context().run(answer, request, post, WHERE, hint=refusal)
+        del request, settings
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # replaced or closed by the tool
+                stream.flush()
+        with lock:
+            open_calls.clear()
+            try:
+                _wire.send(answers, (_wire.RESULT, result))
+            except OSError:
+                return
+        del result, post
+
+
+def refusal(exc: BaseException) -> str | None:
+    """Advice where an exception comes from an extension module that refuses to load here."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [exc]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, ImportError) and any(words in str(one) for words in _REFUSALS):
+            return _ADVICE
+        waiting += [one.__cause__, one.__context__]
+    return None
