@@ -13,10 +13,13 @@ def running_loop() -> LoopKind | None:
 
     trio is asked first: in guest mode asyncio reports a running loop inside trio's tasks too.
     """
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_task():
+    # Another thread may be in the middle of importing either (the first async call of a process does,
+    # on its own thread): what is not there yet runs no loop.
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
+    in_trio_task = getattr(lowlevel, "in_trio_task", None)
+    if in_trio_task is not None and in_trio_task():
         return "trio"
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
+    get_running_loop = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
+    if get_running_loop is not None and get_running_loop() is not None:
         return "asyncio"
     return None
