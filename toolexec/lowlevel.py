@@ -6,6 +6,7 @@ from toolexec._bell import Bell
 from toolexec._current import CurrentCall, Progress
 from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
+from toolexec._lifecycle import close_shared
 from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._outcome import Outcome
 from toolexec._return import backtrace, describe, error_form
@@ -26,6 +27,7 @@ __all__ = [
     "Progress",
     "Strategy",
     "backtrace",
+    "close_shared",
     "describe",
     "entry",
     "error_form",
