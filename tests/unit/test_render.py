@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import itertools
@@ -31,7 +31,7 @@ class Level(enum.IntEnum):
 @dataclasses.dataclass
 class Point:
     x: int
-    when: datetime.date
+    when: dt.date
 
 
 class Model(pydantic.BaseModel):
@@ -65,8 +65,8 @@ def test_a_text_goes_unquoted_and_unchanged(value: str) -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.UTC), "2026-05-01T12:00:00Z"),
-        (datetime.date(2026, 5, 1), "2026-05-01"),
+        (dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC), "2026-05-01T12:00:00Z"),
+        (dt.date(2026, 5, 1), "2026-05-01"),
         (b"caf\xc3\xa9", "caf\u00e9"),
         (b"\xff\xfe", "__4="),
         ({1}, [1]),
@@ -74,7 +74,7 @@ def test_a_text_goes_unquoted_and_unchanged(value: str) -> None:
         (decimal.Decimal("1.10"), "1.10"),
         (Colour.RED, "red"),
         (Level.HIGH, 3),
-        (Point(1, datetime.date(2026, 5, 1)), {"x": 1, "when": "2026-05-01"}),
+        (Point(1, dt.date(2026, 5, 1)), {"x": 1, "when": "2026-05-01"}),
         (Model(name="m", tags={"a"}), {"name": "m", "tags": ["a"]}),
         (pathlib.Path("/tmp/x"), "/tmp/x"),
         (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
@@ -83,7 +83,7 @@ def test_a_text_goes_unquoted_and_unchanged(value: str) -> None:
         (float("-inf"), "-Infinity"),
         ({"a": [float("nan")]}, {"a": ["NaN"]}),
         (
-            {"deep": {"when": datetime.date(2026, 5, 1), "raw": b"\xff"}},
+            {"deep": {"when": dt.date(2026, 5, 1), "raw": b"\xff"}},
             {"deep": {"when": "2026-05-01", "raw": "_w=="}},
         ),
         (2**70, 2**70),
@@ -163,4 +163,4 @@ def test_a_tools_own_key_named_backtrace_stays() -> None:
 
 
 def test_to_plain_is_what_a_reader_of_the_text_gets() -> None:
-    assert {"a": [1, "2026-05-01"]} == to_plain({"a": (1, datetime.date(2026, 5, 1))})
+    assert {"a": [1, "2026-05-01"]} == to_plain({"a": (1, dt.date(2026, 5, 1))})
