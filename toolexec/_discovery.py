@@ -27,6 +27,10 @@ def installed() -> tuple[str, ...]:
     return tuple(sorted(_points()))
 
 
+class _Unusable(Exception):
+    """Why the class behind a name cannot be had, in words."""
+
+
 def load(name: str) -> type[Strategy]:
     """The class behind a name.
 
@@ -34,6 +38,13 @@ def load(name: str) -> type[Strategy]:
         UnknownStrategy: None is installed under it.
         StrategyUnavailable: It cannot be imported, or was written for another version of the protocol.
     """
+    try:
+        return _find(name)
+    except _Unusable as exc:
+        raise StrategyUnavailable(name, str(exc), available(without=name)) from exc.__cause__
+
+
+def _find(name: str) -> type[Strategy]:
     found = _classes.get(name)
     if found is not None:
         return found
@@ -43,14 +54,12 @@ def load(name: str) -> type[Strategy]:
     try:
         cls: Any = point.load()
     except ImportError as exc:
-        raise StrategyUnavailable(name, f"importing it failed ({exc})", available(without=name)) from exc
+        raise _Unusable(f"importing it failed ({exc})") from exc
     if not (isinstance(cls, type) and issubclass(cls, Strategy)):
-        raise StrategyUnavailable(name, f"{point.value} is no subclass of toolexec.Strategy", available(without=name))
+        raise _Unusable(f"{point.value} is no subclass of toolexec.Strategy")
     if cls.api_version != API_VERSION:
-        raise StrategyUnavailable(
-            name,
-            f"it speaks version {cls.api_version} of the strategy protocol, this toolexec version {API_VERSION}",
-            available(without=name),
+        raise _Unusable(
+            f"it speaks version {cls.api_version} of the strategy protocol, this toolexec version {API_VERSION}"
         )
     _classes[name] = cls
     return cls
@@ -59,8 +68,8 @@ def load(name: str) -> type[Strategy]:
 def why_not(name: str) -> str | None:
     """Why a strategy cannot run here, or None when it can."""
     try:
-        return load(name).unavailable()
-    except StrategyUnavailable as exc:
+        return _find(name).unavailable()
+    except _Unusable as exc:
         return str(exc)
 
 
