@@ -104,6 +104,8 @@ class Line(Generic[T]):
             if entry.exclusive and (passed_over or self._running):
                 break  # the barrier: nothing behind it starts before it, nor it before what is ahead
             if self._free[entry.window] <= 0 or any(limit.held >= limit.capacity for limit in entry.limits):
+                if entry.exclusive:
+                    break  # it holds up what is behind it, whatever it waits for itself
                 passed_over = True
                 continue
             self._start(entry)
