@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from toolexec import Interrupt
 from toolexec.lowlevel import Job, Outcome, Place, Strategy
+from toolexec_strategies._workers import retire_idle
 
 
 class SequentialStrategy(Strategy):
@@ -29,6 +30,9 @@ class SequentialStrategy(Strategy):
 
     def bind(self) -> Place:
         return _Line()
+
+    def shutdown(self) -> None:
+        retire_idle()
 
 
 class _Line(Place):

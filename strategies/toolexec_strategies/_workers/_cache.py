@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -12,6 +13,9 @@ from collections.abc import Callable
 _IDLE_S = 10.0
 
 _idle: list[_Worker] = []
+# How often the idle ones were sent home: a worker that was busy meanwhile follows them.
+_retired = itertools.count(1)
+_last_retired = [0]
 
 
 class _Worker:
@@ -37,12 +41,20 @@ class _Worker:
                     work = self.inbox.get()
                 else:
                     return
+            era = _last_retired[0]
             if work is None or work() is False:
                 return
             del work  # or the last call's arguments and result live until the next one comes
             # Only now, not before the work delivered its result: what delivering calls (a tracer, a
             # waiter's callback) may block, and must delay no other call.
             _idle.append(self)
+            if _last_retired[0] != era:
+                # The idle ones were retired between the delivery, which may have caused it, and here.
+                try:
+                    _idle.remove(self)
+                except ValueError:  # somebody took this worker already: their work, or its end, will arrive
+                    continue
+                return
 
 
 def run_in_thread(work: Callable[[], object]) -> None:
@@ -61,7 +73,8 @@ def run_in_thread(work: Callable[[], object]) -> None:
 
 
 def retire_idle() -> None:
-    """End the threads that have nothing to do; the next call makes new ones."""
+    """End the threads that have nothing to do, and those that have just delivered; the next call makes new ones."""
+    _last_retired[0] = next(_retired)
     while True:
         try:
             worker = _idle.pop()
