@@ -17,10 +17,10 @@ def main() -> int:
     try:
         from toolexec._cli._commands import run_command
     except ModuleNotFoundError as exc:
-        if exc.name not in _NEEDS:
+        if exc.name is None or exc.name.partition(".")[0] not in _NEEDS:
             raise
         print(
-            f"toolexec: the command needs {' and '.join(_NEEDS)}, and {exc.name} is not installed; both come with\n"
+            f"toolexec: the command needs {' and '.join(_NEEDS)}, and not both are installed; they come with\n"
             "    python -m pip install 'toolexec[cli]'",
             file=sys.stderr,
         )

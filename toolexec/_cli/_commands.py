@@ -133,15 +133,13 @@ def _chosen(form: Format | None, output: Output) -> Format:
 def _describe(name: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name, "available": False, "why": None, "isolated": None, "window": None}
     try:
-        cls = _discovery.load(name)
-        entry["isolated"] = cls.isolated
-        entry["why"] = cls.unavailable()
-        if entry["why"] is None:
-            with _discovery.strategy(name) as made:
-                entry["window"] = made.window
-            entry["available"] = True
-    except StrategyUnavailable as exc:
-        entry["why"] = str(exc)
+        entry["why"] = _discovery.why_not(name)
+        entry["isolated"] = _discovery.load(name).isolated
+        with _discovery.strategy(name) as made:
+            entry["window"] = made.window
+        entry["available"] = True
+    except StrategyUnavailable:
+        pass  # why not is known by now
     except Exception as exc:  # noqa: BLE001 - a third party's code; its fault is what is to be shown
         entry["why"] = f"{type(exc).__name__}: {exc}"
     return entry

@@ -7,12 +7,14 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 
 from toolexec._cli._refusal import Refusal
 
 # Enough to see the line that failed and the one that led there; the rest of a long story is noise.
 _LAST_LINES = 10
+
+_ENGINE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def load_module(where: str) -> ModuleType:
@@ -27,7 +29,7 @@ def load_module(where: str) -> ModuleType:
         Refusal: There is no such module, or importing it raised.
     """
     path = Path(where)
-    if path.suffix == ".py" or os.sep in where or path.is_file():
+    if path.suffix == ".py" or os.sep in where or where.startswith(".") or path.is_file():
         return _load_file(path)
     if not sys.flags.safe_path:
         sys.path.insert(0, str(Path.cwd()))
@@ -71,16 +73,13 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _failed(where: str, exc: BaseException) -> Refusal:
-    lines = "".join(traceback.format_exception(type(exc), exc, _own_part(exc.__traceback__))).rstrip().splitlines()
+    story = traceback.TracebackException.from_exception(exc)
+    story.stack = traceback.StackSummary.from_list(frame for frame in story.stack if not _is_ours(frame.filename))
+    lines = "".join(story.format()).rstrip().splitlines()
     shown = lines if len(lines) <= _LAST_LINES else ["  ...", *lines[-_LAST_LINES:]]
     return Refusal("\n".join([f"importing {where} failed:", *shown]))
 
 
-def _own_part(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the tools' module on, without our frames and the import system's."""
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen importlib"):
-            break
-        trace = trace.tb_next
-    return trace
+def _is_ours(file: str) -> bool:
+    """Whether a frame is the engine's or the import system's: those say nothing about the tools' module."""
+    return file.startswith((_ENGINE, "<frozen importlib")) or file == importlib.__file__

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolexec._cli._output import Output
-from toolexec._cli._text import answer, one_line, seconds, status
+from toolexec._cli._text import answer, duration, one_line, status
 from toolexec._return import Return
 
 
@@ -29,10 +29,7 @@ def returns_table(returns: Sequence[Return]) -> Table:
     table = _table("tool", "status", "strategy", "time", "answer")
     table.columns[3].justify = "right"
     for ret in returns:
-        said = answer(ret)
-        said.no_wrap = True
-        duration = seconds(ret.duration_s) if ret.attempts else Text("-")
-        table.add_row(one_line(ret.name), status(ret), Text(ret.strategy or "-"), duration, said)
+        table.add_row(one_line(ret.name), status(ret), Text(ret.strategy or "-"), duration(ret), answer(ret))
     return table
 
 

@@ -27,15 +27,24 @@ def status(ret: Return) -> Text:
 
 def seconds(duration_s: float) -> Text:
     """A duration as people read it."""
+    if duration_s < 0.0005:
+        return Text("<1 ms")
     if duration_s < 0.9995:
         return Text(f"{duration_s * 1000:.0f} ms")
     return Text(f"{duration_s:.2f} s" if duration_s < 10 else f"{duration_s:.0f} s")
 
 
+def duration(ret: Return) -> Text:
+    """How long the body took, if it ever began."""
+    return seconds(ret.duration_s) if ret.attempts else Text("-")
+
+
 def answer(ret: Return) -> Text:
-    """What the call came to: the value's text, or why there is none."""
+    """What the call came to: the value's text, cut where it is narrow, or in full why there is none."""
     if ret.ok:
-        return one_line(render(ret))
+        value = one_line(render(ret))
+        value.no_wrap, value.overflow = True, "ellipsis"
+        return value
     if ret.error:
         form: dict[str, Any] = ret.value  # the in-band error form
         return one_line(f"{form['type']}: {form['message']}")
