@@ -87,13 +87,15 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session(default=False, requires=["wheel"])
 def bench(session: nox.Session) -> None:
-    """Run the benchmarks named after `--`, else all of them; nothing here passes or fails by time."""
-    scripts = session.posargs or sorted(str(path) for path in Path("benchmarks").glob("[!_]*.py"))
-    if not scripts:
-        session.skip("there are no benchmarks")
-    session.install(f"{_wheel(session)}[cli]")
-    for script in scripts:
-        session.run("python", script)
+    """Run the benchmarks; nothing here passes or fails by time.
+
+    After `--`: scripts (what ends in .py) to run those only, and options, which all of them get.
+    """
+    scripts = [word for word in session.posargs if word.endswith(".py")]
+    options = [word for word in session.posargs if not word.endswith(".py")]
+    session.install(f"{_wheel(session)}[cli]", *_group("bench"))
+    for script in scripts or sorted(str(path) for path in Path("benchmarks").glob("[!_]*.py")):
+        session.run("python", script, *options)
 
 
 def _wheel_dir(session: nox.Session) -> Path:
