@@ -53,8 +53,9 @@ def _find(name: str) -> type[Strategy]:
         raise UnknownStrategy(name, installed())
     try:
         cls: Any = point.load()
-    except ImportError as exc:
-        raise _Unusable(f"importing it failed ({exc})") from exc
+    except Exception as exc:
+        # Whatever its module raises: the others must still be found, and named as alternatives.
+        raise _Unusable(f"importing it failed ({type(exc).__name__}: {exc})") from exc
     if not (isinstance(cls, type) and issubclass(cls, Strategy)):
         raise _Unusable(f"{point.value} is no subclass of toolexec.Strategy")
     if cls.api_version != API_VERSION:
