@@ -45,6 +45,14 @@ def noisy_child() -> str:
         os._exit(0)
     os.waitpid(child, 0)
     return "done"
+
+@tx.tool
+def leave_a_child(gate: str) -> str:
+    """Leave a child that lives until somebody opens the gate."""
+    if os.fork() == 0:
+        open(gate, "rb").read()
+        os._exit(0)
+    return "done"
 '''
 WAYS = {
     "noisy": ["by print", "by the original stream", "by descriptor", "by a subprocess"],
@@ -62,7 +70,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_tools_print_goes_to_standard_error(folder: Path, strategy: str) -> None:
     """The JSON is read by a program."""
@@ -110,6 +117,26 @@ def test_a_reader_that_goes_is_no_error(folder: Path) -> None:
 
     assert done.returncode == 1
     assert set(done.stderr.splitlines()) == {"at import", "at import, by descriptor"}
+
+
+def test_what_a_tool_leaves_running_holds_no_reader(folder: Path) -> None:
+    """A child of the tool's has no copy of the descriptor, so the reader sees the end."""
+    gate = folder / "gate"
+    os.mkfifo(gate)
+    done = subprocess.run(
+        [COMMAND, "run", "-", "--tools", "noise.py", "--strategy", "sequential"],
+        cwd=folder,
+        env=environment(),
+        input=json.dumps([{"name": "leave_a_child", "arguments": {"gate": str(gate)}}]),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    gate.write_bytes(b"")
+
+    assert ["done"] == [record["value"] for record in records(done)]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this platform has no /dev/full")

@@ -68,7 +68,7 @@ def test_unknown_strategy(folder: Path) -> None:
     """The text lists those there are."""
     done = toolexec("run", "none.json", "--tools", "good.py", "--strategy", "warp", cwd=folder)
 
-    _refused(done, "no strategy named 'warp'", "asyncio, fork, interpreter, sequential, thread, trio")
+    _refused(done, "no strategy named 'warp'", "asyncio", "fork", "interpreter", "sequential", "thread", "trio")
 
 
 def test_unavailable_strategy(folder: Path) -> None:
