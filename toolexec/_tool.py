@@ -212,8 +212,10 @@ def as_function(tool: object) -> Function:
         return Function._of(_class_definition(tool, tool))
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(type(tool), tool))
-    hint = "; make it a tool with tx.tool(...)" if callable(tool) else ""
-    raise DeclarationError(f"{tool!r} declares no tool: give a Tool class, an instance, a Function{hint}")
+    if callable(tool):
+        name = getattr(tool, "__qualname__", None) or f"a {type(tool).__name__}"
+        raise DeclarationError(f"{name} is callable and declares no tool; make one of it with tx.tool({name})")
+    raise DeclarationError(f"a {type(tool).__name__} declares no tool: give a Tool class, an instance or a Function")
 
 
 def _class_definition(cls: type, source: Any) -> Definition:
