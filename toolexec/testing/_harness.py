@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Self, TypeVar
 
@@ -18,6 +18,10 @@ T = TypeVar("T")
 Call = tuple[str, Any]
 
 Home = Literal["caller", "thread", "asyncio", "trio", "process", "interpreter"]
+
+
+def _unheard(_: object) -> None:
+    """For what nobody wants to know."""
 
 
 class Harness:
@@ -187,7 +191,7 @@ class Harness:
         *,
         window: int | None = None,
         meanwhile: Callable[[], object] | None = None,
-        each: Callable[[int], object] = lambda seen: None,
+        each: Callable[[int], object] = _unheard,
     ) -> list[Return]:
         """:meth:`run`, but go through the Returns as the calls finish; ``each`` is told how many came so far."""
         functions = self.receive(tools, calls)
@@ -251,7 +255,7 @@ def records(calls: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def beside(work: Callable[[], object] | None, release: Callable[[], object]) -> Iterator[None]:
+def beside(work: Callable[[], object] | None, release: Callable[[], object]) -> Generator[None]:
     """Run ``work`` on a thread beside the block; what it raises comes out at the end.
 
     When it raises, ``release`` lets go whom it would have let go.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Journal:
             os.close(fd)
 
     @contextmanager
-    def span(self, label: str) -> Iterator[None]:
+    def span(self, label: str) -> Generator[None]:
         """Write ``+label`` before the block and ``-label`` after it."""
         self.write(f"+{label}")
         try:

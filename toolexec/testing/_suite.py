@@ -9,6 +9,10 @@ from toolexec.testing._harness import Harness
 from toolexec.testing._needs import Check, drivers, unmet
 
 
+def _unheard(_: str) -> None:
+    """For who only wants the end of it."""
+
+
 def run_check(harness: Harness, check: Check) -> None:
     """Run one check; what it asked for in gates and meetings is removed at its end.
 
@@ -25,7 +29,7 @@ def run_suite(
     harness: Harness,
     checks: Iterable[Check] = CHECKS,
     *,
-    report: Callable[[str], object] = lambda line: None,
+    report: Callable[[str], object] = _unheard,
 ) -> dict[str, str]:
     """Hold a strategy to every promise that applies to it, under every way to wait.
 

@@ -169,11 +169,11 @@ def here() -> dict[str, Any]:
 
 def interpreter_id() -> int:
     """The id of the interpreter this runs in; 0 for the main one, and where there is no other."""
-    if sys.version_info < (3, 14):
-        return 0
-    from concurrent import interpreters
+    if sys.version_info >= (3, 14):
+        from concurrent import interpreters
 
-    return interpreters.get_current().id
+        return interpreters.get_current().id
+    return 0
 
 
 def _loop_id() -> int | None:

@@ -36,9 +36,7 @@ def check_failure_discards_no_sibling(harness: Harness) -> None:
 def check_system_exit(harness: Harness) -> None:
     """A tool that exits is a tool that failed; nothing else ends."""
     for name in ("fail", "afail"):
-        ret, sibling = harness.run(
-            [tools.fail, tools.afail, tools.add], [(name, {"kind": "exit"}), ("add", {"a": 1})]
-        )
+        ret, sibling = harness.run([tools.fail, tools.afail, tools.add], [(name, {"kind": "exit"}), ("add", {"a": 1})])
 
         assert ret.status == "raised", ret
         _says(ret, "SystemExit", "3")

@@ -9,6 +9,7 @@ import toolexec
 from toolexec import UnsendableError, WorkerLost
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
+from toolexec.testing._journal import Journal
 from toolexec.testing._needs import isolated, needs, survives_death
 
 
@@ -20,7 +21,7 @@ def check_what_cannot_travel_there(harness: Harness) -> None:
 
     @toolexec.tool
     def locked(path: str) -> None:
-        tools.Journal(path).write("ran")
+        Journal(path).write("ran")
         with lock:
             pass
 

@@ -20,7 +20,7 @@ def check_close(harness: Harness) -> None:
     strategy.close()
     assert strategy.closed
 
-    _refuses_work(harness, strategy)
+    _refuses_work(strategy)
 
 
 @only_under("sync")
@@ -29,7 +29,7 @@ def check_close_unused(harness: Harness) -> None:
     strategy = harness.make()
     strategy.close()
 
-    _refuses_work(harness, strategy)
+    _refuses_work(strategy)
 
 
 @only_under("sync")
@@ -65,7 +65,7 @@ def check_close_in_a_loop(harness: Harness) -> None:
     returns = run(harness.driver, main)
 
     assert [ret.value for ret in returns] == [2, 3], returns
-    _refuses_work(harness, strategy)
+    _refuses_work(strategy)
 
 
 @only_under("asyncio", "trio")
@@ -109,7 +109,7 @@ def _scaled(harness: Harness, count: int) -> int:
     return max(3, round(count * harness.scale))
 
 
-def _refuses_work(harness: Harness, strategy: Strategy) -> None:
+def _refuses_work(strategy: Strategy) -> None:
     function = tools.add.bind({"a": 1})
     try:
         function.task(strategy)

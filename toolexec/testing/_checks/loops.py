@@ -49,7 +49,7 @@ def check_blocking_wait_is_refused(harness: Harness) -> None:
     functions = context.receive([call])
 
     async def main() -> tuple[Return, ...]:
-        _refused(lambda: functions.wait(), "await fns.run()")
+        _refused(functions.wait, "await fns.run()")
         _refused(lambda: context.wait(timeout=1), "await fns.run()")
         _refused(lambda: toolexec.run(tools.note, call["arguments"], harness.strategy), "await toolexec.arun(...)")
         assert functions[0].pending and journal.lines() == [], journal.lines()
@@ -71,10 +71,10 @@ def check_blocking_wait_for_a_running_group_is_refused(harness: Harness) -> None
     async def main() -> Group:
         group = functions.group()
         await gate.until_reached()
-        _refused(lambda: group.wait(), "await group")
+        _refused(group.wait, "await group")
         _refused(lambda: group.wait(1), "await group")
         _refused(lambda: list(group), "async for")
-        _refused(lambda: group.tasks[0].wait(), "await task")
+        _refused(group.tasks[0].wait, "await task")
         for poll in (group.wait, group.tasks[0].wait):
             try:
                 poll(0)

@@ -41,9 +41,7 @@ def check_returns_as_calls_finish(harness: Harness) -> None:
         if seen < len(step):
             step[seen].open()
 
-    returns = harness.collect(
-        [tools.pass_gate], calls, window=3, meanwhile=all_there, each=open_next
-    )
+    returns = harness.collect([tools.pass_gate], calls, window=3, meanwhile=all_there, each=open_next)
 
     assert [ret.value for ret in returns] == ["1", "2", "0"], returns
 

@@ -63,9 +63,7 @@ def check_where_isolated_bodies_run(harness: Harness) -> None:
     host = tools.here()
     meeting = harness.rendezvous(2)
     calls = [("where_together", {"meeting": meeting.path, "parties": 2})] * 2
-    bodies: list[dict[str, Any]] = [
-        ret.unwrap() for ret in harness.run([tools.where_together], calls, window=2)
-    ]
+    bodies: list[dict[str, Any]] = [ret.unwrap() for ret in harness.run([tools.where_together], calls, window=2)]
 
     if harness.home == "process":
         assert len({host["pid"], *(body["pid"] for body in bodies)}) == 3, bodies

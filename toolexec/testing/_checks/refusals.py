@@ -60,7 +60,7 @@ def check_broken_json(harness: Harness) -> None:
 
 def check_refused_before_and_after(harness: Harness) -> None:
     """A call that is answered at once keeps its place among those that run."""
-    calls = [("add", {"a": 1}), ("add", {"b": 1}), ("nobody", {}), ("add", {"a": 4})]
+    calls = [("add", {"a": 1}), ("add", {"b": 1}), ("nobody", None), ("add", {"a": 4})]
     returns = harness.run([tools.add], calls)
 
     assert [ret.id for ret in returns] == ["c0", "c1", "c2", "c3"], returns
@@ -76,9 +76,11 @@ def check_nothing_but_refused(harness: Harness) -> None:
 
 def check_duplicate_ids(harness: Harness) -> None:
     """Two calls with one id both run, once, and have their own Returns, by position."""
-    calls = [{"id": "c", "name": "add", "arguments": {"a": 1}}, {"id": "c", "name": "note", "arguments": None}]
     journal = harness.journal()
-    calls[1]["arguments"] = {"journal": journal.path, "label": "ran"}
+    calls = [
+        {"id": "c", "name": "add", "arguments": {"a": 1}},
+        {"id": "c", "name": "note", "arguments": {"journal": journal.path, "label": "ran"}},
+    ]
     returns = harness.run([tools.add, tools.note], calls)
 
     assert [(ret.id, ret.name, ret.value) for ret in returns] == [("c", "add", 2), ("c", "note", "ran")], returns

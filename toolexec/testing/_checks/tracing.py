@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -108,7 +108,7 @@ def check_progress_before_the_return(harness: Harness) -> None:
 def check_raising_progress_callback(harness: Harness) -> None:
     """A callback that raises is logged, and the call goes on."""
 
-    def broken(report: Progress) -> None:
+    def broken(_: Progress) -> None:
         raise RuntimeError("the callback's own fault")
 
     with _logged() as lines:
@@ -119,7 +119,7 @@ def check_raising_progress_callback(harness: Harness) -> None:
 
 
 @contextmanager
-def _logged() -> Iterator[list[str]]:
+def _logged() -> Generator[list[str]]:
     """What the engine logs in the block, and keep it from everybody else."""
     lines: list[str] = []
 

@@ -1,0 +1,27 @@
+"""The strategies that are held to the promises, and what each says about itself."""
+
+from __future__ import annotations
+
+import functools
+
+import toolexec
+from toolexec.testing import Harness
+
+
+def _named(name: str) -> functools.partial[toolexec.Strategy]:
+    return functools.partial(toolexec.strategy, name)
+
+
+SEQUENTIAL = Harness("sequential", _named("sequential"), home="caller", concurrent=False, nests=True)
+THREAD = Harness("thread", _named("thread"), home="thread", nests=True)
+ASYNCIO = Harness("asyncio", _named("asyncio"), home="asyncio", nests=True)
+TRIO = Harness("trio", _named("trio"), home="trio", nests=True)
+# A call here costs milliseconds, so there are fewer of them.
+FORK = Harness("fork", _named("fork"), home="process", nests=True, survives_death=True, scale=0.06)
+# Its tools cannot make calls themselves: pydantic, which reads their arguments, refuses to load there.
+INTERPRETER = Harness("interpreter", _named("interpreter"), home="interpreter", scale=0.06)
+# A third party's, from tests/plugin_dist.
+# Its pool has a size, so calls in it that make calls might wait for each other.
+POOL = Harness("pool", _named("pool"), home="thread")
+
+HARNESSES = (SEQUENTIAL, THREAD, ASYNCIO, TRIO, FORK, INTERPRETER, POOL)
