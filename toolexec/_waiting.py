@@ -7,6 +7,7 @@ settles first publishes and only then wakes.  So one of the two always sees the 
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable
 
 from toolexec._bell import Bell
@@ -15,6 +16,10 @@ from toolexec._errors import WrongLoop
 from toolexec._loop_kind import running_loop
 
 Wakers = list[Callable[[], object]]
+
+# A signal that comes just before the main thread falls asleep does not wake it; so it looks up now and
+# then.  Short for a person who pressed Ctrl-C, and no load.
+_BEAT_S = 0.5
 
 
 def wake_all(wakers: Wakers) -> None:
@@ -28,6 +33,7 @@ def park(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | 
 
     Ctrl-C ends it on the main thread.
     """
+    beat = _BEAT_S if threading.current_thread() is threading.main_thread() else None
     parking: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def wake() -> None:
@@ -39,7 +45,10 @@ def park(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | 
         if until is not None:
             cancel = clock.call_at(until, wake)
         while not done() and (until is None or clock.now() < until):
-            parking.get()
+            try:
+                parking.get(timeout=beat)
+            except queue.Empty:
+                continue
     finally:
         if cancel is not None:
             cancel()
