@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
-from contract import harnesses
 
 import toolexec
+from contract import harnesses
 from toolexec.testing import CHECKS, Check, Driver, Harness, assert_no_leftovers, drivers, run_check, unmet
 
 CASES = [pytest.param(check, driver, id=f"{check.__name__}-{driver}") for check in CHECKS for driver in drivers(check)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
-from contract import harnesses
 
 import toolexec
+from contract import harnesses
 from toolexec.testing import CHECKS, Harness, run_suite, unmet
 
 ONE_AT_A_TIME = {

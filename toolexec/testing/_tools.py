@@ -340,6 +340,15 @@ def nest(strategy: str, depth: int) -> int:
     return 1 + int(ret.unwrap())
 
 
+@toolexec.tool
+async def anest(strategy: str, depth: int) -> int:
+    """Call itself, a level deeper, and await that."""
+    if depth == 0:
+        return 0
+    ret = await toolexec.arun(anest, {"strategy": strategy, "depth": depth - 1}, strategy)
+    return 1 + int(ret.unwrap())
+
+
 @toolexec.tool(max_in_flight=1)
 def nest_alone(strategy: str, depth: int) -> int:
     """Call itself, a level deeper, while it holds the only place there is."""
