@@ -50,10 +50,12 @@ def run_suite(
         cannot silently drop out.
 
     Raises:
+        StrategyUnavailable: It cannot run here.
         ExceptionGroup: Promises are not kept; one error for each, with a note that names it.
     """
     skipped: dict[str, str] = {}
     failed: list[Exception] = []
+    harness.make().close()  # one that cannot run here at all raises now, and not once for each check
     with harness:
         for check in checks:
             reason = unmet(harness, check)

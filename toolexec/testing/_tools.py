@@ -125,6 +125,23 @@ async def aparts(count: int) -> AsyncIterator[int]:
         yield part
 
 
+# Loops of its own
+
+
+@toolexec.tool
+def run_loops() -> list[str]:
+    """Run a loop of each kind, here and now."""
+    import asyncio
+
+    import trio
+
+    async def kind() -> str:
+        await _one_step()
+        return str(running_loop())
+
+    return [asyncio.run(kind()), trio.run(kind)]
+
+
 # Where it runs
 
 

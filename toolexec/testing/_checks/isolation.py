@@ -100,14 +100,13 @@ def check_worker_death(harness: Harness) -> None:
         ("die", {"how": "kill"}),
         ("add", {"a": 1}),
     ]
-    lost: list[str] = []
 
-    def when_both_are_dead(seen: int) -> None:
-        lost.append(str(seen))
+    def when_the_others_have_settled(seen: int) -> None:
         if seen == 3:
             gate.open()
 
-    returns = harness.collect([tools.pass_gate, tools.die, tools.add], calls, window=4, each=when_both_are_dead)
+    used = [tools.pass_gate, tools.die, tools.add]
+    returns = harness.collect(used, calls, window=4, each=when_the_others_have_settled)
     by_id = {ret.id: ret for ret in returns}
 
     assert returns[-1].id == "c0" and returns[-1].value == "sibling", returns

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import warnings
+from collections.abc import Callable
+
 from toolexec import Return, Strategy, WrongLoop
 from toolexec.testing import _tools as tools
-from toolexec.testing._drivers import run
+from toolexec.testing._drivers import LIMIT_S, run
 from toolexec.testing._harness import Harness
 from toolexec.testing._leftovers import assert_no_leftovers
 from toolexec.testing._needs import only_under
@@ -85,6 +90,38 @@ def check_async_with_strategy(harness: Harness) -> None:
     assert strategy.closed
 
 
+@only_under("sync")
+def check_starts_anew_in_a_forked_process(harness: Harness) -> None:
+    """In a child of ``os.fork()`` the same object runs calls, and in the parent it goes on doing so."""
+    with harness.make() as strategy:
+        assert harness.run([tools.add], [("add", {"a": 1})], strategy=strategy)[0].value == 2
+        code = _in_forked_child(lambda: _runs_calls(harness, strategy))
+        assert code == 0, f"the child ended with {code}"
+        assert _runs_calls(harness, strategy)
+
+
+def _runs_calls(harness: Harness, strategy: Strategy) -> bool:
+    returns = harness.run([tools.add, tools.aadd], [("add", {"a": 1}), ("aadd", {"a": 2})], strategy=strategy)
+    return [ret.value for ret in returns] == [2, 3]
+
+
+def _in_forked_child(work: Callable[[], bool]) -> int:
+    """The exit code of a forked child: 0 when ``work`` gave True there; negative for a signal."""
+    with warnings.catch_warnings():
+        # Forking a process that has threads is what Python warns of, and what this is about.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(int(LIMIT_S))  # so that a child that hangs does not stay
+            code = 0 if work() else 2
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def check_many_groups_leave_nothing(harness: Harness) -> None:
     """Hundreds of Groups of three, and nothing is left when the strategy is closed."""
     harness.rest()
@@ -127,6 +164,7 @@ CHECKS = (
     check_with_strategy,
     check_close_in_a_loop,
     check_async_with_strategy,
+    check_starts_anew_in_a_forked_process,
     check_many_groups_leave_nothing,
     check_many_calls_leave_nothing,
 )

@@ -92,6 +92,13 @@ def check_blocking_wait_for_a_running_group_is_refused(harness: Harness) -> None
     assert ret.value == "0", ret
 
 
+def check_tool_may_run_a_loop_of_its_own(harness: Harness) -> None:
+    """A sync body is on a thread where no loop runs, so it may run one, of either kind."""
+    returns = harness.run([tools.run_loops], [("run_loops", None)] * 2)
+
+    assert [ret.value for ret in returns] == [["asyncio", "trio"]] * 2, returns
+
+
 @only_under("asyncio", "trio")
 def check_one_call_from_a_loop(harness: Harness) -> None:
     """``arun`` is the whole of it for one call."""
@@ -116,5 +123,6 @@ CHECKS = (
     check_async_tool_does_not_block_the_loop,
     check_blocking_wait_is_refused,
     check_blocking_wait_for_a_running_group_is_refused,
+    check_tool_may_run_a_loop_of_its_own,
     check_one_call_from_a_loop,
 )

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+from toolexec import Group, Return
 from toolexec.testing import _tools as tools
-from toolexec.testing._harness import Harness
+from toolexec.testing._drivers import collect
+from toolexec.testing._harness import Harness, beside
 from toolexec.testing._needs import concurrent, needs, one_at_a_time
 
 
 @needs(concurrent)
 def check_results_in_call_order(harness: Harness) -> None:
-    """Whatever order the calls finish in: here it is the reverse."""
-    gates = [harness.gate() for _ in range(3)]
-    calls = [("pass_gate", {"gate": gate.path, "label": str(place)}) for place, gate in enumerate(gates)]
+    """Waiting gives the Returns in call order, here the reverse of the order the calls finish in."""
+    finished, group = _finish_in_order(harness, [2, 1, 0])
 
-    def last_first() -> None:
-        for gate in reversed(gates):
-            gate.wait_until_reached()
-        for gate in reversed(gates):
-            gate.open()
-
-    returns = harness.run([tools.pass_gate], calls, window=3, meanwhile=last_first)
-
-    assert [(ret.id, ret.value) for ret in returns] == [("c0", "0"), ("c1", "1"), ("c2", "2")], returns
+    assert [ret.value for ret in finished] == ["2", "1", "0"], finished
+    assert [(ret.id, ret.value) for ret in group.wait()] == [("c0", "0"), ("c1", "1"), ("c2", "2")], group.returns
 
 
 @needs(concurrent)
 def check_returns_as_calls_finish(harness: Harness) -> None:
     """``for`` (``async for`` in a loop) gives each Return when its call finishes, not before and not in call order."""
-    gates = [harness.gate() for _ in range(3)]
+    finished, group = _finish_in_order(harness, [1, 2, 0])
+
+    assert [ret.value for ret in finished] == ["1", "2", "0"], finished
+    assert sorted(map(id, finished)) == sorted(map(id, group.returns)), finished
+
+
+def _finish_in_order(harness: Harness, order: list[int]) -> tuple[list[Return], Group]:
+    """Three calls at a gate each; a gate opens when the call before in ``order`` has its Return."""
+    gates = [harness.gate() for _ in order]
     calls = [("pass_gate", {"gate": gate.path, "label": str(place)}) for place, gate in enumerate(gates)]
-    order = [1, 2, 0]
-    step = [gates[place] for place in order]
+    functions = harness.receive([tools.pass_gate], calls)
+    groups: list[Group] = []
+
+    def start() -> Group:
+        groups.append(functions.group(window=3))
+        return groups[0]
 
     def all_there() -> None:
         for gate in gates:
             gate.wait_until_reached()
-        step[0].open()
+        gates[order[0]].open()
 
     def open_next(seen: int) -> None:
-        if seen < len(step):
-            step[seen].open()
+        if seen < len(order):
+            gates[order[seen]].open()
 
-    returns = harness.collect([tools.pass_gate], calls, window=3, meanwhile=all_there, each=open_next)
-
-    assert [ret.value for ret in returns] == ["1", "2", "0"], returns
+    with beside(all_there, harness.clear):
+        return collect(harness.driver, start, open_next), groups[0]
 
 
 def check_every_return_once_as_calls_finish(harness: Harness) -> None:
