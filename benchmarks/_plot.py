@@ -96,7 +96,7 @@ def _explanation(head: Mapping[str, Any]) -> str:
             "line, the median of each round's ratio.",
             "",
             *(part.strip() for part in head["python"].split(",", 1)),
-            f"{head['platform']}, {head['cpus']} CPUs, load {head['load']}",
+            f"{head['platform']}, {head['cpus']} CPUs, load {head['load']} to {head['load_after']}",
             ", ".join(f"{name} {number}" for name, number in head["versions"].items()),
             f"{head['rounds']} interleaved rounds, {head['date']}",
             *(f"not measured: {name}" for name in head["not_measured"]),

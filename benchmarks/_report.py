@@ -82,12 +82,17 @@ def header(strategies: Mapping[str, Strategy], missing: Mapping[str, str], round
         "python": f"{platform.python_implementation()} {platform.python_version()}, {_build()}",
         "platform": f"{platform.system()} {platform.machine()}",
         "cpus": usable_cpus(),
-        "load": round(os.getloadavg()[0], 1),
+        "load": load(),
         "rounds": rounds,
         "versions": {name: version(name) for name in ("toolexec", "pydantic", "trio")},
         "strategies": {name: {"window": one.window, "grace": one.grace} for name, one in strategies.items()},
         "not_measured": dict(missing),
     }
+
+
+def load() -> float:
+    """What else this machine does, and this program: how many processes ran or waited, over a minute."""
+    return round(os.getloadavg()[0], 1)
 
 
 def _build() -> str:
@@ -134,9 +139,10 @@ def table(head: Mapping[str, Any], rows: Sequence[Row]) -> str:
 
 def _head_lines(head: Mapping[str, Any]) -> list[str]:
     options = (f"{name} (window {one['window']}, grace {one['grace']} s)" for name, one in head["strategies"].items())
+    busy = f"load {head['load']} to {head['load_after']}"
     return [
         f"{head['date']}, {head['python']}",
-        f"{head['platform']}, {head['cpus']} CPUs, load {head['load']}, {head['rounds']} rounds",
+        f"{head['platform']}, {head['cpus']} CPUs, {busy}, {head['rounds']} rounds",
         ", ".join(f"{name} {number}" for name, number in head["versions"].items()),
         f"strategies: {', '.join(options)}",
         *(f"not measured: {name}: {why}" for name, why in head["not_measured"].items()),

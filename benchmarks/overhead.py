@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from _cases import Case, open_cases
-from _report import Samples, header, summarise, table, to_json
+from _report import Samples, header, load, summarise, table, to_json
 
 COUNTS = (1, 8, 100, 1000)
 ROUNDS = 100
@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cases, strategies, missing = open_cases(stack)
         head = header(strategies, missing, rounds)
         rows = summarise(cases, measure(cases, counts, rounds))
+        head["load_after"] = load()
     print(table(head, rows))
     if options.json is not None:
         options.json.write_text(json.dumps(to_json(head, rows), indent=1) + "\n", encoding="utf-8")
