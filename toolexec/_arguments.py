@@ -51,7 +51,7 @@ def parse(raw: object) -> dict[str, Any]:
 
 def _loads(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return _decoder.decode(text)
     except RecursionError:
         raise ArgumentsError(f"arguments are nested too deeply: {excerpt(text)}") from None
     except ValueError as exc:  # json.JSONDecodeError, and an integer of too many digits
@@ -60,6 +60,11 @@ def _loads(text: str) -> Any:
 
 def _refuse_constant(name: str) -> Never:
     raise ValueError(f"{name} is not JSON")
+
+
+# One for all: json.loads makes a new one per call as soon as an option is given, which takes longer
+# than decoding.
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _copy(value: Any) -> Any:
