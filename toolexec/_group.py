@@ -276,7 +276,7 @@ class Group:
         self._finished.append(task)
         entry = task._entry
         if entry is not None:
-            CONTROL.post(lambda: [self._starter(start.item) for start in entry.line.settle(entry)])
+            CONTROL.post(lambda: [self._starter(start.item) for start in entry.window.settle(entry)])
         if self._done():
             self._complete()
             wake_all(self._all)

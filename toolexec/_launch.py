@@ -19,7 +19,7 @@ from toolexec._lifecycle import refuse_when_exiting
 from toolexec._loop_kind import running_loop
 from toolexec._outcome import Outcome
 from toolexec._runner import entry
-from toolexec._schedule import Entry, Limit, Line
+from toolexec._schedule import Entry, Limit, Window
 from toolexec._strategy import Strategy, check_window
 from toolexec._task import Task
 from toolexec._tracer import Tracer, Tracing
@@ -169,7 +169,7 @@ def _held(call: CurrentCall | None) -> set[Limit]:
 def _start_all(tasks: Sequence[Task], window: int | None) -> None:
     """Start what may start; the rest is left to the control thread, as calls settle."""
     limited = False
-    windows: dict[object, int | None] = {}
+    shares: dict[object, int | None] = {}
     counts: dict[object, int] = {}
     concurrent = False
     entries: list[Entry[Task]] = []
@@ -180,35 +180,35 @@ def _start_all(tasks: Sequence[Task], window: int | None) -> None:
         assert job is not None
         key: object = None if window is not None else strategy
         # A lazy place runs its calls one at a time by itself.
-        windows[key] = window if window is not None else None if place.lazy else strategy.window
+        shares[key] = window if window is not None else None if place.lazy else strategy.window
         counts[key] = counts.get(key, 0) + 1
         concurrent = concurrent or not place.lazy
         exclusive = task.function._definition.exclusive
         limited = limited or exclusive or bool(job.call.limits)
         entries.append(Entry(task, key, job.call.limits, exclusive))
-    crowded = concurrent and any((size := windows[key]) is not None and count > size for key, count in counts.items())
+    crowded = concurrent and any((size := shares[key]) is not None and count > size for key, count in counts.items())
     if not limited and not crowded:
         for task in tasks:
             _start(task)
         return
     for entry_ in entries:
         entry_.item._entry = entry_
-    line = Line(entries, windows)
+    opening = Window(entries, shares)
     if not limited:
-        # Only this Group's own window is concerned, and nobody else knows the line yet.
-        for entry_ in line.take():
+        # Only this Group's own window is concerned, and nobody else knows it yet.
+        for entry_ in opening.take():
             _start(entry_.item)
         return
     # Limits are shared with other Groups, so the control thread decides; what may start has started
     # before this returns.
     opened: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-    def open_line() -> None:
-        for entry_ in line.take():
+    def open_window() -> None:
+        for entry_ in opening.take():
             _start(entry_.item)
         opened.put(None)
 
-    CONTROL.post(open_line)
+    CONTROL.post(open_window)
     opened.get()
 
 

@@ -1,7 +1,7 @@
 """Which calls may start now: windows, limits per tool and resource, and barriers.
 
 Pure bookkeeping: nothing here starts a call, takes a lock or reads a clock.  All of it belongs to
-the control thread, except a :class:`Line` that has not been opened yet.
+the control thread, except a :class:`Window` that has not been opened yet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Limit:
     def free_all(self) -> None:
         """Nobody holds it or waits for it."""
         self.held = 0
-        self.waiting: set[Line[Any]] = set()
+        self.waiting: set[Window[Any]] = set()
 
 
 _limits: weakref.WeakSet[Limit] = weakref.WeakSet()
@@ -53,86 +53,87 @@ if hasattr(os, "register_at_fork"):
 
 
 class Entry(Generic[T]):
-    """One call in a Line.
+    """One call in a Window.
 
     Attributes:
         item: The call.
-        window: The key of the window that counts it.
+        share: The key under which the window counts it.
         limits: The limits it has to hold while it runs.
         exclusive: Whether it runs alone in its Group.
-        line: Where it stands.
+        window: The one it is in.
     """
 
-    __slots__ = ("exclusive", "item", "limits", "line", "window")
+    __slots__ = ("exclusive", "item", "limits", "share", "window")
 
-    def __init__(self, item: T, window: object, limits: Sequence[Limit], exclusive: bool) -> None:
+    def __init__(self, item: T, share: object, limits: Sequence[Limit], exclusive: bool) -> None:
         self.item = item
-        self.window = window
+        self.share = share
         self.limits = tuple(limits)
         self.exclusive = exclusive
-        self.line: Line[T]
+        self.window: Window[T]
 
 
-class Line(Generic[T]):
-    """The calls of one Group, in call order."""
+class Window(Generic[T]):
+    """The calls of one Group in call order, and how many of them may be in flight at once."""
 
     __slots__ = ("_alone", "_free", "_limits", "_running", "_waiting", "arrival")
 
-    def __init__(self, entries: Iterable[Entry[T]], windows: dict[object, int | None]) -> None:
-        """Line up; nothing starts yet.
+    def __init__(self, entries: Iterable[Entry[T]], shares: dict[object, int | None]) -> None:
+        """Take the calls; nothing starts yet.
 
         Args:
             entries: The calls, in call order.
-            windows: For each window key how many of its calls may run at once; None for no bound.
+            shares: For each key how many of its calls may run at once; None for no bound.
         """
         self.arrival = next(_arrivals)
         self._waiting: dict[Entry[T], None] = dict.fromkeys(entries)
-        self._free = {key: float("inf") if size is None else size for key, size in windows.items()}
+        self._free = {key: float("inf") if size is None else size for key, size in shares.items()}
         self._running: set[Entry[T]] = set()
         self._alone = False
         self._limits = {limit for entry in self._waiting for limit in entry.limits}
         for entry in self._waiting:
-            entry.line = self
+            entry.window = self
 
     def take(self) -> list[Entry[T]]:
         """Start all that may start now, in call order; they hold their places until ``settle``."""
         chosen: list[Entry[T]] = []
         passed_over = False
-        for entry in list(self._waiting):
+        for entry in self._waiting:
             if self._alone or not any(free > 0 for free in self._free.values()):
                 break
             if entry.exclusive and (passed_over or self._running):
                 break  # the barrier: nothing behind it starts before it, nor it before what is ahead
-            if self._free[entry.window] <= 0 or any(limit.held >= limit.capacity for limit in entry.limits):
+            if self._free[entry.share] <= 0 or any(limit.held >= limit.capacity for limit in entry.limits):
                 if entry.exclusive:
                     break  # it holds up what is behind it, whatever it waits for itself
                 passed_over = True
                 continue
-            self._start(entry)
+            self._hold(entry)
             chosen.append(entry)
+        for entry in chosen:
+            del self._waiting[entry]
         for limit in self._limits:  # be looked at again when one is given back, while anything here waits
             (limit.waiting.add if self._waiting else limit.waiting.discard)(self)
         return chosen
 
-    def _start(self, entry: Entry[T]) -> None:
-        del self._waiting[entry]
+    def _hold(self, entry: Entry[T]) -> None:
         self._running.add(entry)
-        self._free[entry.window] -= 1
+        self._free[entry.share] -= 1
         self._alone = entry.exclusive
         for limit in entry.limits:
             limit.held += 1
 
     def settle(self, entry: Entry[T]) -> list[Entry[T]]:
         """The call has its answer, whether it ran or only waited; start what may start because of it."""
-        lines: set[Line[T]] = {self}
+        windows: set[Window[T]] = {self}
         if entry in self._running:
             self._running.remove(entry)
-            self._free[entry.window] += 1
+            self._free[entry.share] += 1
             if entry.exclusive:
                 self._alone = False
             for limit in entry.limits:
                 limit.held -= 1
-                lines.update(limit.waiting)
+                windows.update(limit.waiting)
         else:
             self._waiting.pop(entry, None)
-        return [start for line in sorted(lines, key=lambda line: line.arrival) for start in line.take()]
+        return [start for window in sorted(windows, key=lambda window: window.arrival) for start in window.take()]

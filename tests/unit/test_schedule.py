@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from toolexec._schedule import Entry, Limit, Line, resource_limit
+from toolexec._schedule import Entry, Limit, Window, resource_limit
 
 
-def line_of(
+def window_of(
     items: str,
     *,
     window: int | None = None,
     limits: dict[str, Sequence[Limit]] | None = None,
     exclusive: str = "",
-) -> tuple[Line[str], dict[str, Entry[str]]]:
+) -> tuple[Window[str], dict[str, Entry[str]]]:
     entries = {item: Entry(item, None, (limits or {}).get(item, ()), item in exclusive) for item in items}
-    return Line(entries.values(), {None: window}), entries
+    return Window(entries.values(), {None: window}), entries
 
 
 def names(entries: Sequence[Entry[str]]) -> str:
@@ -27,14 +27,14 @@ def names(entries: Sequence[Entry[str]]) -> str:
 
 
 def test_without_limits_all_start_in_call_order() -> None:
-    calls, _ = line_of("abcd")
+    calls, _ = window_of("abcd")
 
     assert "abcd" == names(calls.take())
     assert "" == names(calls.take())
 
 
 def test_a_window_lets_as_many_start_and_one_more_for_each_that_settles() -> None:
-    calls, entry = line_of("abcd", window=2)
+    calls, entry = window_of("abcd", window=2)
 
     assert "ab" == names(calls.take())
     assert "c" == names(calls.settle(entry["b"]))
@@ -45,7 +45,7 @@ def test_each_strategy_has_its_own_window() -> None:
     entries = [
         Entry(item, key, (), False) for item, key in [("a", "t"), ("b", "t"), ("c", "f"), ("d", "t"), ("e", "f")]
     ]
-    calls = Line(entries, {"t": 1, "f": 1})
+    calls = Window(entries, {"t": 1, "f": 1})
 
     assert "ac" == names(calls.take())
     assert "b" == names(calls.settle(entries[0]))
@@ -54,17 +54,17 @@ def test_each_strategy_has_its_own_window() -> None:
 
 def test_a_call_that_waits_for_a_limit_takes_no_place_in_the_window() -> None:
     limit = Limit(1)
-    calls, entry = line_of("abc", window=2, limits={"a": [limit], "b": [limit]})
+    calls, entry = window_of("abc", window=2, limits={"a": [limit], "b": [limit]})
 
     assert "ac" == names(calls.take())
     assert "b" == names(calls.settle(entry["a"]))
 
 
-def test_a_limit_spans_lines_and_serves_the_first_come_first() -> None:
+def test_a_limit_spans_windows_and_serves_the_first_come_first() -> None:
     limit = Limit(1)
-    first, one = line_of("a", limits={"a": [limit]})
-    second, two = line_of("b", limits={"b": [limit]})
-    third, _ = line_of("c", limits={"c": [limit]})
+    first, one = window_of("a", limits={"a": [limit]})
+    second, two = window_of("b", limits={"b": [limit]})
+    third, _ = window_of("c", limits={"c": [limit]})
 
     assert ("a", "", "") == (names(first.take()), names(second.take()), names(third.take()))
     assert "b" == names(first.settle(one["a"]))
@@ -74,7 +74,7 @@ def test_a_limit_spans_lines_and_serves_the_first_come_first() -> None:
 def test_all_limits_are_taken_together_or_none() -> None:
     """A call that held one while it waits for another could wait for ever."""
     left, right = Limit(1), Limit(1)
-    calls, entry = line_of("abc", limits={"a": [left], "b": [left, right], "c": [right]})
+    calls, entry = window_of("abc", limits={"a": [left], "b": [left, right], "c": [right]})
 
     assert "ac" == names(calls.take())
     assert "" == names(calls.settle(entry["c"]))
@@ -83,7 +83,7 @@ def test_all_limits_are_taken_together_or_none() -> None:
 
 
 def test_a_barrier_waits_for_what_is_before_it_and_holds_up_what_is_behind() -> None:
-    calls, entry = line_of("abXcd", exclusive="X")
+    calls, entry = window_of("abXcd", exclusive="X")
 
     assert "ab" == names(calls.take())
     assert "" == names(calls.settle(entry["a"]))
@@ -93,9 +93,9 @@ def test_a_barrier_waits_for_what_is_before_it_and_holds_up_what_is_behind() -> 
 
 def test_a_barrier_waits_for_a_call_before_it_that_has_not_even_started() -> None:
     limit = Limit(1)
-    other, theirs = line_of("o", limits={"o": [limit]})
+    other, theirs = window_of("o", limits={"o": [limit]})
     other.take()
-    calls, entry = line_of("aX", limits={"a": [limit]}, exclusive="X")
+    calls, entry = window_of("aX", limits={"a": [limit]}, exclusive="X")
 
     assert "" == names(calls.take())
     assert "a" == names(other.settle(theirs["o"]))
@@ -103,7 +103,7 @@ def test_a_barrier_waits_for_a_call_before_it_that_has_not_even_started() -> Non
 
 
 def test_two_barriers_in_a_row_go_one_by_one() -> None:
-    calls, entry = line_of("XY", exclusive="XY")
+    calls, entry = window_of("XY", exclusive="XY")
 
     assert "X" == names(calls.take())
     assert "Y" == names(calls.settle(entry["X"]))
@@ -111,7 +111,7 @@ def test_two_barriers_in_a_row_go_one_by_one() -> None:
 
 def test_a_call_that_settles_without_having_started_gives_way() -> None:
     """Interrupted in the queue: it held nothing, and what waited behind it may go on."""
-    calls, entry = line_of("aXb", exclusive="X")
+    calls, entry = window_of("aXb", exclusive="X")
     calls.take()
 
     assert "b" == names(calls.settle(entry["X"]))
@@ -120,7 +120,7 @@ def test_a_call_that_settles_without_having_started_gives_way() -> None:
 
 def test_settling_twice_gives_nothing_back_twice() -> None:
     limit = Limit(1)
-    calls, entry = line_of("abc", window=1, limits={"a": [limit]})
+    calls, entry = window_of("abc", window=1, limits={"a": [limit]})
     calls.take()
 
     assert "b" == names(calls.settle(entry["a"]))
@@ -133,7 +133,7 @@ def test_one_resource_is_one_limit_of_one() -> None:
     assert 1 == resource_limit("test-db").capacity
 
 
-Lines = list[tuple[Line[Any], list[Entry[Any]], int | None]]
+Lines = list[tuple[Window[Any], list[Entry[Any]], int | None]]
 
 
 def random_lines(rng: random.Random, limits: Sequence[Limit]) -> Lines:
@@ -144,7 +144,7 @@ def random_lines(rng: random.Random, limits: Sequence[Limit]) -> Lines:
             Entry((number, place), None, rng.sample(limits, rng.choice([0, 0, 1, 2])), rng.random() < 0.1)
             for place in range(rng.randint(1, 12))
         ]
-        lines.append((Line(entries, {None: window}), entries, window))
+        lines.append((Window(entries, {None: window}), entries, window))
     return lines
 
 
@@ -153,7 +153,7 @@ def check(lines: Lines, limits: Sequence[Limit], running: list[Entry[Any]], unse
     for limit in limits:
         assert sum(limit in entry.limits for entry in running) == limit.held <= limit.capacity
     for line, entries, window in lines:
-        mine = [entry for entry in running if entry.line is line]
+        mine = [entry for entry in running if entry.window is line]
         assert window is None or len(mine) <= window
         for entry in mine:
             before = entries[: entries.index(entry)]
@@ -182,7 +182,7 @@ def test_the_model(seed: int) -> None:
         unsettled.remove(entry)
         if entry in running:
             running.remove(entry)
-        running += entry.line.settle(entry)
+        running += entry.window.settle(entry)
         assert len(running) == len(set(running))
         check(lines, limits, running, unsettled)
 
