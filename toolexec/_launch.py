@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from toolexec._loop_kind import running_loop
 from toolexec._outcome import Outcome
 from toolexec._runner import entry
 from toolexec._schedule import Entry, Limit, Window
-from toolexec._strategy import Strategy, check_window
+from toolexec._strategy import Place, Strategy, check_window
 from toolexec._task import Task
 from toolexec._tracer import Tracer, Tracing
 from toolexec._waiting import wake_all
@@ -83,19 +83,20 @@ def launch(
         try:
             bound = _bind(task, strategy, parent)
         except BaseException:  # a Ctrl-C in a constructor: nothing has begun, so all are pending again
-            _give_back(tasks)
+            _give_back(tasks, places.values())
             raise
         if isinstance(bound, Outcome):
             refused.append((task, bound))
         else:
             assert strategy is not None
             task._job, task._strategy, task._place = bound, strategy, places[strategy]
-            strategy._live.add(task)
             ready.append(task)
     group._tasks = tuple(tasks)
     if tasks:
         LIVE.add(group)
     try:
+        for task in ready:
+            _enlist(task)
         for task, outcome in refused:
             task._refuse(outcome)
         _start_all(ready, window)
@@ -105,13 +106,23 @@ def launch(
     return group
 
 
-def _give_back(tasks: Sequence[Task]) -> None:
+def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
     """Undo the claim of calls none of which has begun."""
     for task in tasks:
         task.function._claimed = False
         task.function._task = None
-        if task._strategy is not None:
-            task._strategy._live.discard(task)
+    for place in places:
+        place.release()
+
+
+def _enlist(task: Task) -> None:
+    """From here on closing the strategy reaches the call; or it was closed since it was chosen."""
+    strategy = task._strategy
+    assert strategy is not None
+    # Whoever closes it sets the flag and then looks who is there: so one of the two sees the other.
+    strategy._live.add(task)
+    if strategy.closed:
+        task._ask("its strategy was closed")
 
 
 def _pick(function: Function, strategy: Strategy | None) -> Strategy | None:

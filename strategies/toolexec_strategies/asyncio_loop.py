@@ -68,6 +68,8 @@ class AsyncioStrategy(Strategy):
             background = self._background.setdefault("loop", made)
             if background is not made:
                 made.stop(0)
+            if self.closed:  # since the Group chose it: nobody will come again to end this loop
+                self.shutdown()
         return background.loop
 
     def shutdown(self) -> None:

@@ -57,6 +57,8 @@ class TrioStrategy(Strategy):
             background = self._background.setdefault("run", made)
             if background is not made:
                 made.stop(0)
+            if self.closed:  # since the Group chose it: nobody will come again to end this run
+                self.shutdown()
         return _TrioPlace(background.token)
 
     def shutdown(self) -> None:
