@@ -123,11 +123,14 @@ def fork_and_return() -> int:
 @tx.tool
 def hold_the_wire(gate: str) -> None:
     """Die, leaving a process outside the group that holds the wire open."""
+    ready, escaped = os.pipe()
     if os.fork() == 0:
         os.setsid()
+        os.write(escaped, b"x")
         with open(gate) as held:  # until the test opens the other end
             held.read()
         os._exit(0)
+    os.read(ready, 1)
     os._exit(7)
 
 

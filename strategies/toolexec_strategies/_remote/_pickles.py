@@ -77,7 +77,7 @@ class RequestPickler(_Pickler):
 
     def _function(self, function: types.FunctionType) -> Any:
         reduced = super()._function(function)
-        if reduced is NotImplemented or reduced[0] is _unwrapped:
+        if (reduced is NotImplemented or reduced[0] is _unwrapped) and function.__module__ != __name__:
             self.modules.add(function.__module__)
         return reduced
 

@@ -13,7 +13,8 @@ IMPORT: Final = b"I"  # first: the epoch; payload: names, import path, folder, a
 SIGNAL: Final = b"G"  # first: the child's pid, second: the signal, for its process group
 # Server to host:
 CHILD: Final = b"C"  # first: the pid, second: the epoch; descriptors: wire, exit pipe, maybe a pidfd
-IMPORTED: Final = b"I"  # first: the epoch, second: 0, or the place (from 1) of a name that left a thread running
+IMPORTED: Final = b"I"  # one name of an IMPORT is done; first: the epoch
+THREAD: Final = b"T"  # likewise, and it left a thread running
 FAILED: Final = b"X"  # first: the errno of a fork that failed
 
 _HEADER: Final = struct.Struct("!cQQI")

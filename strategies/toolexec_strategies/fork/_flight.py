@@ -61,28 +61,36 @@ class Flight:
             job.deliver(Outcome("unsendable", exception=exc))
             return
         self.packed = True
-        try:
-            server = self.strategy.server_for(request, is_async=job.is_async, loop=job.parcel.loop)
-        except OSError as exc:
-            job.deliver(_lost(f"the fork server cannot be started: {exc}"))
-            return
-        self.server = server
-        try:
-            self._board(server, request)
-        finally:
-            server.leave()
+        for last in (False, True):
+            try:
+                server = self.strategy.server_for(request, is_async=job.is_async, loop=job.parcel.loop)
+            except OSError as exc:
+                job.deliver(_lost(f"the fork server cannot be started: {exc}"))
+                return
+            self.server = server
+            try:
+                self._board(server, request)
+                return
+            except ServerGone as exc:
+                # Nothing of the call has begun: a server that died idle costs no call.
+                self.strategy.server_failed(server)
+                if last or job.asked or server.dead is None:
+                    job.deliver(job.stopped() if job.asked else _lost(str(exc)))
+                    return
+            finally:
+                server.leave()
 
     def _board(self, server: ServerProcess, request: Request) -> None:
+        """Get a child and run the call in it.
+
+        Raises:
+            ServerGone: There is none to be had.
+        """
         job, timeout = self.job, self.strategy.start_timeout
         try:
             spare = None if job.asked else server.take(self.arrivals, timeout)
-        except ServerGone as exc:
-            self.strategy.server_failed(server)
-            job.deliver(_lost(str(exc)))
-            return
         except queue.Empty:
-            self.strategy.server_failed(server)
-            server.end()
+            self.strategy.server_failed(server)  # it ends when its last call has
             job.deliver(_lost(f"the fork server gave no child within {timeout:g} s (start_timeout)"))
             return
         # The order is half of a handshake: whoever asks sets the flag first and looks for the child then.
@@ -130,10 +138,10 @@ class Flight:
                 self.ask()
             return hear(job, _wire.Reader(spare.wire, spare.wait_readable), WHERE)
         except Exited:
-            return self._ended(spare)
+            return self._ended(server, spare)
         except (EOFError, OSError):
             if spare.await_exit(_REPORT_S):
-                return self._ended(spare)
+                return self._ended(server, spare)
             why = "closed the descriptor that its answer was to come through"
         except _wire.Garbled as exc:
             why = f"wrote to the descriptor that its answer was to come through ({exc})"
@@ -141,10 +149,11 @@ class Flight:
         spare.await_exit(_EXIT_S)
         return job.stopped() if job.asked else _lost(f"tool {job.parcel.name!r} (pid {spare.pid}) {why}", pid=spare.pid)
 
-    def _ended(self, spare: Spare) -> Outcome:
+    def _ended(self, server: ServerProcess, spare: Spare) -> Outcome:
         job, status, pid = self.job, spare.status, spare.pid
         if status is None:
             spare.abandon()
+            self.strategy.server_failed(server)
         if job.asked:
             return job.stopped()
         who = f"the process of tool {job.parcel.name!r} (pid {pid})"

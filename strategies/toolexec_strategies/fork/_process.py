@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import os
 import queue
@@ -55,7 +56,7 @@ class ServerProcess:
         self.dead: ServerGone | None = None
         self.epoch = 0
         self.loaded: set[str] = set()
-        self.loading: list[tuple[int, list[str]]] = []
+        self._loading: dict[int, deque[str]] = {}
         self._lock = threading.Lock()
         self._idle: deque[Spare] = deque()
         self._waiting: deque[Arrivals] = deque()
@@ -65,13 +66,17 @@ class ServerProcess:
         self._gone = threading.Event()
         self._control, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(
-                _command(theirs.fileno()),
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env=baseline,
-                start_new_session=True,  # a Ctrl-C at the terminal is not for it
-            )
+            try:
+                self.process = subprocess.Popen(
+                    _command(theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    env=baseline,
+                    start_new_session=True,  # a Ctrl-C at the terminal is not for it
+                )
+            except BaseException:
+                self._control.close()
+                raise
         run_in_thread(self._listen)
 
     def load(self, names: Iterable[str]) -> None:
@@ -82,7 +87,7 @@ class ServerProcess:
                 return
             self.loaded.update(new)
             self.epoch += 1
-            self.loading.append((self.epoch, new))
+            self._loading[self.epoch] = deque(new)
             payload = marshal.dumps((new, import_path(), current_folder()))
             self._tell(_control.Message(_control.IMPORT, self.epoch, payload=payload))
             stale = list(self._idle)
@@ -90,6 +95,13 @@ class ServerProcess:
             self._held.difference_update(stale)
         for spare in stale:
             spare.close()
+
+    def being_loaded(self) -> str | None:
+        """The module that is being imported now."""
+        with self._lock:
+            for names in self._loading.values():
+                return names[0]
+        return None
 
     def take(self, arrivals: Arrivals, timeout: float) -> Spare | None:
         """A child for one call.
@@ -212,7 +224,8 @@ class ServerProcess:
         self.usable = False
         for spare in list(self._held):
             spare.close_here()
-        os.close(self._control.detach())
+        with contextlib.suppress(OSError):  # it was about to be closed
+            os.close(self._control.detach())
         self.process.returncode = 0  # not this process's child: nothing to wait for, nothing to warn of
 
     def _order(self, count: int, *, rehearse: bool) -> None:
@@ -236,8 +249,8 @@ class ServerProcess:
                 self._arrived(Spare(message.first, message.second, message.fds))
             elif message.kind == _control.FAILED:
                 self._fork_failed(message.first)
-            elif message.kind == _control.IMPORTED:
-                self._imported(message.first, message.second)
+            elif message.kind in (_control.IMPORTED, _control.THREAD):
+                self._imported(message.first, left_thread=message.kind == _control.THREAD)
         self._died()
 
     def _arrived(self, spare: Spare) -> None:
@@ -264,12 +277,14 @@ class ServerProcess:
             if self._waiting:
                 self._waiting.popleft().put(ServerGone(f"the fork server cannot fork: {os.strerror(errno)}"))
 
-    def _imported(self, epoch: int, culprit: int) -> None:
+    def _imported(self, epoch: int, *, left_thread: bool) -> None:
         with self._lock:
-            names = dict(self.loading).get(epoch, [])
-            self.loading = [item for item in self.loading if item[0] != epoch]
-        if culprit:
-            self.on_thread_left(names[culprit - 1])
+            names = self._loading[epoch]
+            name = names.popleft()
+            if not names:
+                del self._loading[epoch]
+        if left_thread:
+            self.on_thread_left(name)
             self.retire()
 
     def _died(self) -> None:

@@ -87,13 +87,11 @@ class _Server:
         elif message.kind == _control.SIGNAL and message.first in self.exit_pipes:  # not waited for: still that one
             _signal_group(message.first, message.second)
         elif message.kind == _control.IMPORT:
-            names, path, folder = marshal.loads(message.payload)
-            culprit = self.load(names, path, folder)
             self.epoch = message.first
-            self.tell(_control.Message(_control.IMPORTED, message.first, culprit))
+            self.load(*marshal.loads(message.payload))
 
-    def load(self, names: list[str], path: list[str], folder: str | None) -> int:
-        """Import modules for the children to come; the place, from 1, of one that left a thread running, else 0."""
+    def load(self, names: list[str], path: list[str], folder: str | None) -> None:
+        """Import modules for the children to come, and report each, so that the host knows at which one this died."""
         sys.path[:] = path
         if folder is not None:
             try:
@@ -101,16 +99,17 @@ class _Server:
             except OSError:  # the child of a call finds out by itself
                 pass
         importlib.invalidate_caches()
-        for place, name in enumerate(names, 1):
+        for name in names:
             try:
                 importlib.import_module(name)
             except BaseException:  # noqa: BLE001, S110 - its call's child imports it again, and its error is that call's
                 pass
             self.own_signals()
-            # A fork copies one thread and every lock that any other thread holds.
-            if _platform.thread_count() > 1:
-                return place
-        return 0
+            # A fork copies one thread, and every lock that any other thread holds.
+            left_thread = _platform.thread_count() > 1
+            self.tell(_control.Message(_control.THREAD if left_thread else _control.IMPORTED, self.epoch))
+            if left_thread:
+                return
 
     def fork(self, *, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -159,4 +160,5 @@ class Spare:
         self._closed = True
         for fd in (self.wire, self._exit_pipe, self._pidfd):
             if fd is not None:
-                os.close(fd)
+                with contextlib.suppress(OSError):
+                    os.close(fd)

@@ -119,10 +119,10 @@ class ForkStrategy(Strategy):
         return server
 
     def server_failed(self, server: ServerProcess) -> None:
-        """A server died or does not answer: modules it was importing meanwhile are left to the children."""
-        for _, names in list(server.loading):
-            for name in names:
-                self._preloads.avoid(name, "was being imported when the fork server stopped working")
+        """A server died or does not answer: what it was importing meanwhile is left to the children."""
+        name = server.being_loaded()
+        if name is not None:
+            self._preloads.avoid(name, "was being imported when the fork server stopped working")
         server.retire()
 
     def _on_thread_left(self, name: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from typing import ClassVar
 
 from toolexec import UnsendableError, WorkerLost
@@ -14,24 +12,16 @@ from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._remote._wire import Garbled
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.interpreter._inside import WHERE
-from toolexec_strategies.interpreter._worker import Interpreter
-
-# How long closing waits for interpreters to end; an idle one takes a few milliseconds, one that a
-# tool is stuck in is left to the end of the process.
-_END_S = 2.0
-
-# In a forked copy of the host there are no other interpreters any more: letting the handles go
-# would have them destroyed once more.  So they are kept.
-_forgotten: list[Interpreter] = []
+from toolexec_strategies.interpreter._pool import Pool
 
 
 class _Flight:
     """One job and the interpreter it runs in."""
 
-    __slots__ = ("job", "left", "strategy")
+    __slots__ = ("job", "left", "pool")
 
-    def __init__(self, strategy: InterpreterStrategy, job: Job) -> None:
-        self.strategy = strategy
+    def __init__(self, pool: Pool, job: Job) -> None:
+        self.pool = pool
         self.job = job
         self.left = False
 
@@ -47,7 +37,7 @@ class _Flight:
             job.slot = None
             job.deliver(job.stopped())
             return
-        inside = self.strategy.take()
+        inside = self.pool.take()
         try:
             inside.request(payload)
             del payload
@@ -60,7 +50,7 @@ class _Flight:
             outcome = Outcome("lost", exception=error)
         job.slot = None  # or job and flight would keep each other, arguments and all
         # Before the delivery: the caller's next call shall find it.
-        self.strategy.put(inside, usable=usable)
+        self.pool.put(inside, usable=usable)
         job.deliver(outcome)
 
 
@@ -70,7 +60,9 @@ class InterpreterStrategy(Strategy):
     Calls of Python code run in parallel there.  Unlike fork it is this very process: a crash or
     ``os._exit`` there ends it, and the working folder and C's environment are shared.  Modules are
     imported once per interpreter and keep their state from call to call.  Many extension modules
-    (numpy, pydantic) refuse to be loaded there.  Experimental, as the interpreters themselves are.
+    (numpy, pydantic) refuse to be loaded there.  Experimental, as the interpreters themselves are:
+    CPython 3.14 and 3.15 crash in the child of an ``os.fork()`` when any interpreter exists, so idle
+    ones are closed before a fork, and a fork while a call runs here is logged.
 
     Cancellation: the body is only told.  One that goes on is left behind at the end of the grace,
     and its interpreter with it.
@@ -86,7 +78,7 @@ class InterpreterStrategy(Strategy):
 
     def __init__(self, *, grace: float = 2.0, window: int | None = None) -> None:
         super().__init__(grace=grace, window=window)
-        self._forget_all()
+        self._pool = Pool(self.window or 1)
 
     def _default_window(self) -> int | None:
         return max(2, usable_cpus())
@@ -98,7 +90,7 @@ class InterpreterStrategy(Strategy):
         return f"needs Python 3.14 or newer (this is {sys.version_info[0]}.{sys.version_info[1]})"
 
     def start(self, job: Job) -> None:
-        flight = job.slot = _Flight(self, job)
+        flight = job.slot = _Flight(self._pool, job)
         run_in_thread(flight.fly)
 
     def leave(self, job: Job) -> None:
@@ -107,45 +99,8 @@ class InterpreterStrategy(Strategy):
             flight.left = True
 
     def shutdown(self) -> None:
-        with self._guard:
-            live, idle = list(self._live_ones), list(self._idle)
-            self._idle.clear()
-            self._shut = True
-        for inside in live:
-            inside.end()
-        deadline = time.monotonic() + _END_S
-        for inside in live:
-            inside.gone.wait(max(0.0, deadline - time.monotonic()))
-        for inside in idle:
-            inside.release()
+        self._pool.shut()
 
     def reset_after_fork(self) -> None:
-        live = list(self._live_ones)
-        self._forget_all()
-        for inside in live:
-            inside.forget()
-        _forgotten.extend(live)
-
-    def take(self) -> Interpreter:
-        """An interpreter for one call; on a worker thread."""
-        with self._guard:
-            if self._idle:
-                return self._idle.pop()  # the one used last is the warmest
-            inside = Interpreter()
-            self._live_ones.add(inside)
-            return inside
-
-    def put(self, inside: Interpreter, *, usable: bool) -> None:
-        """Give one back after its call."""
-        with self._guard:
-            if usable and not self._shut and len(self._idle) < (self.window or 1):
-                self._idle.append(inside)
-                return
-            self._live_ones.discard(inside)
-        inside.release()
-
-    def _forget_all(self) -> None:
-        self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
-        self._idle: list[Interpreter] = []
-        self._live_ones: set[Interpreter] = set()
-        self._shut = False
+        self._pool.forget()
+        self._pool = Pool(self.window or 1)

@@ -1,0 +1,592 @@
+"""The fork server and its children: what a forked tool sees, how they start and end, what they leave."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import logging
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import remote_tools as tools
+
+import toolexec as tx
+from toolexec.lowlevel import Job, Outcome, Parcel, usable_cpus
+from toolexec_strategies.fork import ForkStrategy
+from toolexec_strategies.fork import _process
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+
+
+@pytest.fixture
+def fork() -> Iterator[ForkStrategy]:
+    with ForkStrategy(grace=1.0) as strategy:
+        yield strategy
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> str:
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return str(path)
+
+
+class Owner:
+    """Stands for a Task: hands out the outcome, and notes what came before."""
+
+    _wakers: list[Callable[[], object]] = []
+
+    def __init__(self) -> None:
+        self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self.begun = threading.Event()
+        self.progress: list[tx.Progress] = []
+
+    def _begun(self, job: Job) -> None:
+        self.begun.set()
+
+    def _progressed(self, job: Job, progress: tx.Progress) -> None:
+        self.progress.append(progress)
+
+    def _settle(self, job: Job, outcome: Outcome) -> None:
+        self.outcomes.put(outcome)
+
+    def _ask(self, reason: str) -> None:
+        raise NotImplementedError
+
+    def _done(self) -> bool:
+        return False
+
+
+def job_of(tool: Any, *args: Any, is_async: bool = False) -> tuple[Owner, Job]:
+    source = getattr(tool, "__wrapped__", tool)
+    owner = Owner()
+    parcel = Parcel("c1", "tool", source, args, {}, "asyncio")
+    context = contextvars.copy_context()
+    return owner, Job(owner, parcel, is_async=is_async, entry=None, context=context, parent=None)
+
+
+def ask(strategy: ForkStrategy, job: Job, reason: str) -> None:
+    job.call.reason = reason
+    job.call.asked = True
+    strategy.ask(job)
+
+
+def run(tool: Any, strategy: tx.Strategy, **arguments: Any) -> Any:
+    return tx.run(tool, arguments, strategy).unwrap()
+
+
+def server_of(strategy: ForkStrategy) -> Any:
+    assert strategy._current is not None
+    return strategy._current
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(entry))
+    return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.001)
+
+
+# What a forked tool sees
+
+
+def test_a_tool_sees_a_fresh_process_in_the_hosts_place(
+    fork: ForkStrategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tools.add, fork, a=1)  # the server runs, with another folder, path and environment
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TOOLEXEC_TEST", "new")
+    monkeypatch.delenv("HOME", raising=False)
+
+    seen = run(tools.where, fork)
+
+    assert seen["pid"] != os.getpid()
+    assert seen["session"] == seen["pid"]
+    assert seen["cwd"] == str(tmp_path)
+    assert seen["path"] == sys.path
+    assert seen["environment"] == dict(os.environ)
+    assert seen["sigint"]
+    assert seen["sigterm"]
+    assert seen["blocked"] == []
+    assert seen["stdin"]
+    assert seen["output"], "stdout goes where stderr goes"
+    assert seen["threads"] == 1
+    assert len(seen["descriptors"]) <= 5, "0, 1, 2, the wire, and the listing itself"
+
+
+def test_each_call_has_a_process_and_random_numbers_of_its_own(fork: ForkStrategy) -> None:
+    seen = [run(tools.where, fork) for _ in range(4)]
+
+    assert len({one["pid"] for one in seen}) == 4
+    assert len({one["random"] for one in seen}) == 4
+
+
+def test_a_class_is_made_where_it_runs(fork: ForkStrategy) -> None:
+    value = run(tools.ClassTool, fork, x=3)
+
+    assert value["x"] == 3
+    assert value["made_in"] == value["ran_in"] != os.getpid()
+
+
+def test_a_constructor_that_fails_is_the_calls_error(fork: ForkStrategy) -> None:
+    ret = tx.run(tools.BrokenConstructor, {}, fork)
+
+    assert ret.status == "raised"
+    assert str(ret.exception) == "cannot be made"
+
+
+def test_progress_and_parts_come_over(fork: ForkStrategy) -> None:
+    owner, job = job_of(tools.count_up, 3)
+    fork.start(job)
+
+    assert owner.outcomes.get(timeout=10).value == [0, 10, 20]
+    assert [(1, 0), (2, 10), (3, 20)] == [(one.done, one.data) for one in owner.progress]
+
+
+def test_a_context_variable_has_its_default(fork: ForkStrategy) -> None:
+    tools.STATE.set("changed")
+
+    assert run(tools.state, fork) == "default"
+
+
+def test_a_tool_that_forks_answers_once(fork: ForkStrategy) -> None:
+    owner, job = job_of(tools.fork_and_return)
+    fork.start(job)
+
+    first = owner.outcomes.get(timeout=10)
+    run(tools.add, fork, a=1)
+
+    assert first.status == "ok"
+    assert owner.outcomes.empty()
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("moment", range(20))
+def test_an_ask_at_any_moment_ends_the_call(fork: ForkStrategy, gate: str, moment: int) -> None:
+    run(tools.add, fork, a=1)
+    owner, job = job_of(time.sleep, 60)
+    fork.start(job)
+    if moment % 2:
+        owner.begun.wait(10)
+    else:
+        time.sleep(moment * 0.0001)
+
+    ask(fork, job, f"reason {moment}")
+    outcome = owner.outcomes.get(timeout=10)
+
+    assert outcome.status == "cancelled"
+    assert outcome.reason == f"reason {moment}"
+
+
+def test_the_reason_travels_and_a_tool_may_answer(fork: ForkStrategy, gate: str) -> None:
+    owner, job = job_of(tools.catch_at, gate)
+    fork.start(job)
+    with open(gate, "w"):
+        ask(fork, job, "wegen Überfüllung")
+        outcome = owner.outcomes.get(timeout=10)
+
+    assert ("ok", "caught: wegen Überfüllung") == (outcome.status, outcome.value)
+
+
+def test_the_clean_up_of_a_tool_is_not_cut_short(fork: ForkStrategy, gate: str, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    owner, job = job_of(tools.clean_up_at, gate, str(note))
+    fork.start(job)
+    with open(gate, "w"):
+        for _ in range(3):
+            ask(fork, job, "stop")
+        outcome = owner.outcomes.get(timeout=10)
+
+    assert outcome.status == "cancelled"
+    assert note.read_text() == "cleaned up\n"
+
+
+def test_an_async_tool_is_cancelled_natively(fork: ForkStrategy, gate: str) -> None:
+    owner, job = job_of(tools.wait_async_at, gate, is_async=True)
+    fork.start(job)
+    with open(gate, "w"):
+        pass
+    time.sleep(0.05)  # it enters its own sleep; an ask before that is as good, and tested above
+
+    ask(fork, job, "stop")
+
+    assert owner.outcomes.get(timeout=10).status == "cancelled"
+
+
+def test_the_ways_to_stop_by_force(fork: ForkStrategy, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    os.mkfifo(note)
+    owner, job = job_of(tools.ignore_everything, str(note))
+    fork.start(job)
+    pid = int(note.read_text())
+
+    ask(fork, job, "stop")
+    fork.stop(job)
+    assert fork.kill(job)
+    outcome = owner.outcomes.get(timeout=1)
+
+    assert outcome.status == "cancelled"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_call_that_waits_for_a_child_is_let_go(fork: ForkStrategy) -> None:
+    run(tools.add, fork, a=1)
+    os.kill(server_of(fork).process.pid, signal.SIGSTOP)
+    try:
+        jobs = [job_of(tools.add, 1) for _ in range(8)]  # more than there are spare children
+        for _, job in jobs:
+            fork.start(job)
+        for _, job in jobs:
+            ask(fork, job, "stop")
+            fork.kill(job)
+        outcomes = [owner.outcomes.get(timeout=10) for owner, _ in jobs]
+    finally:
+        os.kill(server_of(fork).process.pid, signal.SIGCONT)
+
+    assert {"cancelled"} >= {outcome.status for outcome in outcomes} - {"ok"}
+
+
+# The server
+
+
+def test_a_dead_server_loses_its_calls_and_the_next_one_starts_another(fork: ForkStrategy, gate: str) -> None:
+    task = tools.wait_at.bind({"gate": gate}).task(fork)
+    with open(gate, "w"):
+        server = server_of(fork)
+        began = time.monotonic()
+        os.kill(server.process.pid, signal.SIGKILL)
+        ret = task.wait(timeout=5)
+        took = time.monotonic() - began
+
+    assert ret.status == "lost"
+    assert "fork server died" in str(ret.exception)
+    assert took < 1.0
+    assert run(tools.add, fork, a=1) == 2
+    assert server_of(fork) is not server
+
+
+def test_a_server_that_does_not_answer_is_given_up() -> None:
+    with ForkStrategy(start_timeout=2.0, window=2) as fork:
+        run(tools.add, fork, a=1)
+        server = server_of(fork)
+        os.kill(server.process.pid, signal.SIGSTOP)
+        server._ordered = 100  # as if the spare children were all on their way
+        jobs = [job_of(tools.add, 1) for _ in range(6)]
+        for _, job in jobs:
+            fork.start(job)
+        outcomes = [owner.outcomes.get(timeout=20) for owner, _ in jobs]
+
+        assert "lost" in {outcome.status for outcome in outcomes}
+        assert any("start_timeout" in str(outcome.exception) for outcome in outcomes)
+        assert run(tools.add, fork, a=1) == 2
+
+
+def test_a_server_that_cannot_start_loses_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_process, "_command", lambda fd: [sys.executable, "-c", "raise SystemExit(3)"])
+    with ForkStrategy() as fork:
+        ret = tx.run(tools.add, {"a": 1}, fork)
+
+    assert ret.status == "lost"
+    assert "exit code 3" in str(ret.exception)
+
+
+def test_a_python_that_is_not_there_loses_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_process, "_command", lambda fd: ["/nowhere/python"])
+    with ForkStrategy() as fork:
+        ret = tx.run(tools.add, {"a": 1}, fork)
+
+    assert ret.status == "lost"
+    assert "/nowhere/python" in str(ret.exception)
+
+
+def test_the_server_is_single_threaded_and_deaf_to_ctrl_c(fork: ForkStrategy) -> None:
+    run(tools.add, fork, a=1)
+    pid = server_of(fork).process.pid
+
+    assert len(os.listdir(f"/proc/{pid}/task")) == 1
+    assert os.getsid(pid) == pid
+    os.kill(pid, signal.SIGINT)
+    assert run(tools.add, fork, a=1) == 2
+    assert server_of(fork).process.pid == pid
+
+
+# Imports ahead
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], Any]]:
+    """Makes modules that a worker can import, and imports them here."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made: list[str] = []
+
+    def make(name: str, text: str) -> Any:
+        (tmp_path / f"{name}.py").write_text(text)
+        sys.modules.pop(name, None)
+        made.append(name)
+        return __import__(name)
+
+    yield make
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+COUNTING = """
+import os
+IMPORTED_BY = os.getpid()
+{extra}
+def whoami():
+    return IMPORTED_BY, os.getpid(), {version}
+"""
+
+
+def test_a_tools_module_is_imported_once_by_the_server(
+    fork: ForkStrategy, module: Callable[[str, str], Any]
+) -> None:
+    tool = tx.tool(module("counting_a", COUNTING.format(extra="", version=1)).whoami)
+    first, second = run(tool, fork), run(tool, fork)
+
+    assert first[0] == second[0] == server_of(fork).process.pid
+    assert first[1] != second[1]
+
+
+def test_a_changed_file_makes_a_new_server(fork: ForkStrategy, module: Callable[[str, str], Any]) -> None:
+    tool = tx.tool(module("counting_b", COUNTING.format(extra="", version=1)).whoami)
+    first = run(tool, fork)
+    server = server_of(fork)
+    tool = tx.tool(module("counting_b", COUNTING.format(extra="", version=22)).whoami)
+    second = run(tool, fork)
+
+    assert (1, 22) == (first[2], second[2])
+    assert server_of(fork) is not server
+    until(lambda: server.dead is not None)
+
+
+def test_a_module_that_starts_a_thread_is_left_to_the_children(
+    fork: ForkStrategy, module: Callable[[str, str], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    extra = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    tool = tx.tool(module("counting_c", COUNTING.format(extra=extra, version=1)).whoami)
+    seen = [run(tool, fork) for _ in range(3)]
+
+    for imported_by, ran_in, _ in seen[1:]:
+        assert imported_by == ran_in
+    warnings = [record for record in caplog.records if "counting_c" in record.getMessage()]
+    assert len(warnings) == 1
+    assert warnings[0].levelno == logging.WARNING
+
+
+def test_a_module_that_fails_to_import_there_is_its_calls_error(
+    fork: ForkStrategy, module: Callable[[str, str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLEXEC_TEST_HOST", str(os.getpid()))
+    extra = "if os.environ['TOOLEXEC_TEST_HOST'] != str(os.getpid()): raise RuntimeError('only in the host')"
+    tool = tx.tool(module("counting_d", COUNTING.format(extra=extra, version=1)).whoami)
+    ret = tx.run(tool, {}, fork)
+
+    assert ret.status == "raised"
+    assert "only in the host" in str(ret.exception)
+    assert run(tools.add, fork, a=1) == 2
+
+
+def test_a_module_that_ends_the_server_is_left_to_the_children(
+    fork: ForkStrategy, module: Callable[[str, str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLEXEC_TEST_HOST", str(os.getpid()))
+    extra = (
+        "import ctypes\n"
+        "if os.environ['TOOLEXEC_TEST_HOST'] != str(os.getpid()) and os.getsid(0) == os.getpid(): os._exit(5)"
+    )
+    tool = tx.tool(module("counting_e", COUNTING.format(extra=extra, version=1)).whoami)
+    first, second = tx.run(tool, {}, fork), tx.run(tool, {}, fork)
+
+    assert {"lost"} == {first.status, second.status}
+    assert "code 5" in str(second.exception), "the child's own end, no server's"
+    assert run(tools.add, fork, a=1) == 2
+
+
+def test_without_preload_every_child_imports(module: Callable[[str, str], Any]) -> None:
+    tool = tx.tool(module("counting_f", COUNTING.format(extra="", version=1)).whoami)
+    with ForkStrategy(preload=False) as fork:
+        imported_by, ran_in, _ = run(tool, fork)
+
+    assert imported_by == ran_in
+
+
+def test_preload_by_name(module: Callable[[str, str], Any]) -> None:
+    tool = tx.tool(module("counting_g", COUNTING.format(extra="", version=1)).whoami)
+    with ForkStrategy(preload=["counting_g"]) as fork:
+        imported_by, _, _ = run(tool, fork)
+
+        assert imported_by == server_of(fork).process.pid
+
+
+# Leaks, and the ends of things
+
+
+def test_many_calls_leave_nothing(fork: ForkStrategy) -> None:
+    for n in range(20):
+        run(tools.add, fork, a=n)
+    gc.collect()
+    before = set(os.listdir("/proc/self/fd"))
+    threads = threading.active_count()
+
+    for n in range(100):
+        tx.run(tools.add, {"a": n}, fork)
+        tx.run(tools.raise_kind, {"kind": "two arguments"}, fork)
+        tx.run(tools.exit_hard, {"code": 3}, fork)
+
+    server = server_of(fork)
+    until(lambda: server._calls == 0 and server._ordered == 0)
+    # Spare children may be one more or less than before: each holds three descriptors here.
+    held = len(server._held)
+    assert held <= server.spares
+    after = set(os.listdir("/proc/self/fd"))
+    assert len(after) <= len(before) + 3 * server.spares
+    assert threading.active_count() <= threads + 2
+    until(lambda: len(children(server.process.pid)) == held)
+
+
+def test_closing_gives_everything_back() -> None:
+    with ForkStrategy() as warm:  # imports, caches
+        run(tools.add, warm, a=1)
+    before = len(os.listdir("/proc/self/fd"))
+    fork = ForkStrategy()
+    run(tools.add, fork, a=1)
+    pid = server_of(fork).process.pid
+    until(lambda: len(children(pid)) > 0)
+    spares = children(pid)
+    fork.close()
+    fork.close()
+
+    for one in (pid, *spares):
+        with pytest.raises(ProcessLookupError):
+            os.kill(one, 0)
+    until(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    with pytest.raises(RuntimeError):
+        tx.run(tools.add, {"a": 1}, fork)
+
+
+def test_a_killed_host_leaves_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "host.py"
+    script.write_text(
+        "import os, sys, remote_tools as tools, toolexec as tx\n"
+        "fork = tx.strategy('fork')\n"
+        "task = tools.start_process.bind({'note': sys.argv[1]}).task(fork)\n"
+        "print(fork._current.process.pid if fork._current else 0, flush=True)\n"
+        "task.wait()\n"
+    )
+    note = tmp_path / "pid"
+    os.mkfifo(note)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, str(script), str(note)], stdout=subprocess.PIPE, env=environment) as host:
+        started = int(note.read_text())
+        host.kill()
+
+    def gone() -> bool:
+        try:
+            return Path(f"/proc/{started}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            return True
+
+    until(gone)
+
+
+def test_a_fork_of_the_host_starts_anew(fork: ForkStrategy) -> None:
+    """Promise 11: the child has a server of its own and leaves the parent's alone."""
+    run(tools.add, fork, a=1)
+    before = server_of(fork).process.pid
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            ret = tx.run(tools.add, {"a": 41}, fork)
+            own = server_of(fork).process.pid
+            fork.shutdown()
+            os.write(write, f"{ret.value} {own != before}".encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write)
+    with open(read) as file:
+        said = file.read()
+    _, status = os.waitpid(pid, 0)
+
+    assert said == "42 True"
+    assert status == 0
+    assert run(tools.add, fork, a=2) == 3
+    assert server_of(fork).process.pid == before
+
+
+def test_at_exit_everything_ends(tmp_path: Path) -> None:
+    script = tmp_path / "host.py"
+    script.write_text(
+        "import remote_tools as tools, toolexec as tx\n"
+        "tasks = [tx.run(tools.add, {'a': n}, 'fork') for n in range(3)]\n"
+        "print(tx.run(tools.where, {}, 'fork').value['pid'])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=30,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert time.monotonic() - began < 10
+
+
+# Options
+
+
+def test_defaults_are_as_documented() -> None:
+    fork = ForkStrategy()
+
+    assert fork.window == max(2, usable_cpus())
+    assert (fork.grace, fork.start_timeout) == (2.0, 30.0)
+    assert ForkStrategy.isolated
+    assert "fork" in tx.Function.isolated()
+
+
+@pytest.mark.parametrize("options", [{"preload": 3}, {"preload": "name"}, {"start_timeout": 0}, {"start_timeout": True}])
+def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError), match=next(iter(options))):
+        ForkStrategy(**options)
+
+
+def test_where_there_is_no_fork_the_text_says_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+
+    with pytest.raises(tx.StrategyUnavailable, match="thread"):
+        tx.strategy("fork")
