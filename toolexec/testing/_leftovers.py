@@ -100,7 +100,9 @@ def _descriptors() -> dict[object, str]:
         with suppress(OSError):  # the one that listing them took is closed by now
             link = _PROC / "self/fd" / fd
             target = os.fspath(link.readlink()) if _PROC.is_dir() else f"inode {os.fstat(int(fd)).st_ino}"
-            found["fd", fd, target] = f"descriptor {fd} ({target})"
+            # libffi keeps its own file open for good, from the first callback that ctypes makes on.
+            if not Path(target).name.startswith("libffi."):
+                found["fd", fd, target] = f"descriptor {fd} ({target})"
     return found
 
 

@@ -1,4 +1,4 @@
-"""The tools of the checks, in a module of their own, so that a worker finds them by name."""
+"""The tools of the checks: in modules, and not in the checks, so that a worker finds them by name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import toolexec
 from toolexec.lowlevel import running_loop
-from toolexec.testing._gate import Gate
-from toolexec.testing._journal import Journal
 from toolexec.testing._rendezvous import Rendezvous
 
 
@@ -49,7 +46,7 @@ def add(a: int, b: int = 1) -> int:
 @toolexec.tool
 async def aadd(a: int, b: int = 1) -> int:
     """Add two numbers, a step of the loop later."""
-    await _one_step()
+    await one_step()
     return a + b
 
 
@@ -76,7 +73,7 @@ def fail(kind: str) -> None:
 @toolexec.tool
 async def afail(kind: str) -> None:
     """Raise, a step of the loop later."""
-    await _one_step()
+    await one_step()
     raise _failure(kind)  # the tool's own line
 
 
@@ -121,7 +118,7 @@ def parts(count: int) -> Iterator[int]:
 async def aparts(count: int) -> AsyncIterator[int]:
     """Yield 0, 1, 2, ..., each a step of the loop later."""
     for part in range(count):
-        await _one_step()
+        await one_step()
         yield part
 
 
@@ -136,7 +133,7 @@ def run_loops() -> list[str]:
     import trio
 
     async def kind() -> str:
-        await _one_step()
+        await one_step()
         return str(running_loop())
 
     return [asyncio.run(kind()), trio.run(kind)]
@@ -154,14 +151,14 @@ def where() -> dict[str, Any]:
 @toolexec.tool
 async def awhere() -> dict[str, Any]:
     """Say where this runs."""
-    await _one_step()
+    await one_step()
     return here()
 
 
 @toolexec.tool(loop="trio")
 async def awhere_trio() -> dict[str, Any]:
     """Say where this runs, which is a trio loop where it brings its own."""
-    await _one_step()
+    await one_step()
     return here()
 
 
@@ -201,178 +198,10 @@ def _loop_id() -> int | None:
     return id(library.lowlevel.current_trio_token() if kind == "trio" else library.get_running_loop())
 
 
-async def _one_step() -> None:
+async def one_step() -> None:
+    """Let the loop take a turn."""
     library: Any = sys.modules[running_loop() or "asyncio"]
     await library.sleep(0)
-
-
-# Order
-
-
-@toolexec.tool
-def note(journal: str, label: str) -> str:
-    """Write a line and return it."""
-    Journal(journal).write(label)
-    return label
-
-
-@toolexec.tool
-async def anote(journal: str, label: str) -> str:
-    """Write a line and return it, a step of the loop later."""
-    await _one_step()
-    Journal(journal).write(label)
-    return label
-
-
-@toolexec.tool
-def span(journal: str, label: str) -> str:
-    """Write a line at the begin and one at the end."""
-    with Journal(journal).span(label):
-        # Not to wait for anything: to give others the processor, who then must not be there.
-        time.sleep(0.001)
-    return label
-
-
-@toolexec.tool
-async def aspan(journal: str, label: str) -> str:
-    """Write a line at the begin and one at the end, steps of the loop apart."""
-    with Journal(journal).span(label):
-        for _ in range(5):
-            await _one_step()
-    return label
-
-
-@toolexec.tool
-def gated_span(journal: str, gate: str, label: str) -> str:
-    """Write a line at the begin, pass a gate, write one at the end."""
-    with Journal(journal).span(label):
-        Gate(gate).pass_through(label)
-    return label
-
-
-@toolexec.tool(max_in_flight=2)
-def two_at_a_time(journal: str, gate: str, label: str) -> str:
-    """As ``gated_span``, never more than two at once."""
-    with Journal(journal).span(label):
-        Gate(gate).pass_through(label)
-    return label
-
-
-@toolexec.tool(resource="toolexec-testing")
-def first_user(journal: str, label: str) -> str:
-    """As ``span``, with a resource."""
-    with Journal(journal).span(label):
-        time.sleep(0.001)
-    return label
-
-
-@toolexec.tool(resource="toolexec-testing")
-def other_user(journal: str, label: str) -> str:
-    """As ``span``, another tool with the same resource."""
-    with Journal(journal).span(label):
-        time.sleep(0.001)
-    return label
-
-
-@toolexec.tool(exclusive=True)
-def alone(journal: str, label: str) -> str:
-    """As ``span``, as a barrier."""
-    with Journal(journal).span(label):
-        time.sleep(0.001)
-    return label
-
-
-@toolexec.tool
-def pass_gate(gate: str, label: str) -> str:
-    """Pass a gate."""
-    Gate(gate).pass_through(label)
-    return label
-
-
-@toolexec.tool
-async def apass_gate(gate: str, label: str) -> str:
-    """Pass a gate without blocking the loop."""
-    await Gate(gate).apass_through(label)
-    return label
-
-
-@toolexec.tool
-def note_and_pass(journal: str, gate: str, label: str) -> str:
-    """Write a line, then pass a gate."""
-    Journal(journal).write(label)
-    Gate(gate).pass_through(label)
-    return label
-
-
-@toolexec.tool
-def meet(meeting: str, parties: int) -> str:
-    """Meet others."""
-    Rendezvous(meeting, parties).meet()
-    return "met"
-
-
-@toolexec.tool
-async def ameet(meeting: str, parties: int) -> str:
-    """Meet others without blocking the loop."""
-    await Rendezvous(meeting, parties).ameet()
-    return "met"
-
-
-# Work that lets nobody else in
-
-# A quarter of a second in one C function that never gives the interpreter's lock away.
-_ADDENDS = 15_000_000
-
-
-@toolexec.tool
-def hold_interpreter(meeting: str, done: str) -> list[float]:
-    """Keep this interpreter to itself for a while; from when to when."""
-    Rendezvous(meeting, 2).meet()
-    start = time.monotonic()
-    sum(range(_ADDENDS))
-    end = time.monotonic()
-    Journal(done).write("done")
-    return [start, end]
-
-
-@toolexec.tool
-def take_steps(meeting: str, done: str) -> list[float]:
-    """Take steps until the other is done; the times of them."""
-    Rendezvous(meeting, 2).meet()
-    steps: list[float] = []
-    while not Journal(done).lines():
-        steps.append(time.monotonic())
-    return steps
-
-
-# Calls that make calls
-
-
-@toolexec.tool
-def nest(strategy: str, depth: int) -> int:
-    """Call itself, a level deeper."""
-    if depth == 0:
-        return 0
-    ret = toolexec.run(nest, {"strategy": strategy, "depth": depth - 1}, strategy)
-    return 1 + int(ret.unwrap())
-
-
-@toolexec.tool
-async def anest(strategy: str, depth: int) -> int:
-    """Call itself, a level deeper, and await that."""
-    if depth == 0:
-        return 0
-    ret = await toolexec.arun(anest, {"strategy": strategy, "depth": depth - 1}, strategy)
-    return 1 + int(ret.unwrap())
-
-
-@toolexec.tool(max_in_flight=1)
-def nest_alone(strategy: str, depth: int) -> int:
-    """Call itself, a level deeper, while it holds the only place there is."""
-    if depth == 0:
-        return 0
-    ret = toolexec.run(nest_alone, {"strategy": strategy, "depth": depth - 1}, strategy)
-    return 1 + int(ret.unwrap())
 
 
 # What hurts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import toolexec
 from toolexec import Return, ToolFailed
 from toolexec.testing import _tools as tools
-from toolexec.testing._harness import Harness, on_threads
+from toolexec.testing._harness import Harness
+from toolexec.testing._threads import on_threads
 
 
 def check_failure(harness: Harness) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import toolexec
 from toolexec import UnsendableError, WorkerLost
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
 from toolexec.testing._journal import Journal
@@ -105,7 +106,7 @@ def check_worker_death(harness: Harness) -> None:
         if seen == 3:
             gate.open()
 
-    used = [tools.pass_gate, tools.die, tools.add]
+    used = [ordered.pass_gate, tools.die, tools.add]
     returns = harness.collect(used, calls, window=4, each=when_the_others_have_settled)
     by_id = {ret.id: ret for ret in returns}
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from toolexec import Strategy
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import LIMIT_S
 from toolexec.testing._gate import Gate
-from toolexec.testing._harness import Harness, on_threads
+from toolexec.testing._harness import Harness
 from toolexec.testing._needs import concurrent, needs, nests, only_under
+from toolexec.testing._threads import on_threads
 
 
 @needs(concurrent)
@@ -18,7 +20,7 @@ def check_window(harness: Harness) -> None:
     """Sixty calls through a window of four: four at once, and never a fifth."""
     journal, gate = harness.journal(), harness.gate()
     calls = [("gated_span", {"journal": journal.path, "gate": gate.path, "label": str(place)}) for place in range(60)]
-    returns = harness.run([tools.gated_span], calls, window=4, meanwhile=_full(harness.strategy, gate, 4))
+    returns = harness.run([ordered.gated_span], calls, window=4, meanwhile=_full(harness.strategy, gate, 4))
 
     assert [ret.value for ret in returns] == [str(place) for place in range(60)], returns
     assert journal.most_at_once() == 4, journal.lines()
@@ -31,7 +33,7 @@ def check_own_window(harness: Harness) -> None:
     journal, gate = harness.journal(), harness.gate()
     calls = [("gated_span", {"journal": journal.path, "gate": gate.path, "label": str(place)}) for place in range(8)]
     with harness.make(window=2) as own:
-        returns = harness.run([tools.gated_span], calls, strategy=own, meanwhile=_full(own, gate, 2))
+        returns = harness.run([ordered.gated_span], calls, strategy=own, meanwhile=_full(own, gate, 2))
 
     assert [ret.ok for ret in returns] == [True] * 8, returns
     assert journal.most_at_once() == 2, journal.lines()
@@ -54,7 +56,7 @@ def check_max_in_flight(harness: Harness) -> None:
     limited = {"journal": journal.path, "gate": gate.path}
     calls: list[Any] = [("two_at_a_time", {**limited, "label": str(place)}) for place in range(5)]
     free = harness.gate()
-    elsewhere = harness.receive([tools.two_at_a_time], calls)
+    elsewhere = harness.receive([ordered.two_at_a_time], calls)
 
     def then_open() -> None:
         free.wait_until_reached()
@@ -63,7 +65,7 @@ def check_max_in_flight(harness: Harness) -> None:
 
     group = elsewhere.group(window=8)
     calls.append(("pass_gate", {"gate": free.path, "label": "free"}))
-    returns = harness.run([tools.two_at_a_time, tools.pass_gate], calls, window=8, meanwhile=then_open)
+    returns = harness.run([ordered.two_at_a_time, ordered.pass_gate], calls, window=8, meanwhile=then_open)
 
     assert [ret.value for ret in returns] == ["0", "1", "2", "3", "4", "free"], returns
     assert [ret.ok for ret in group.wait()] == [True] * 5
@@ -74,7 +76,7 @@ def check_resource(harness: Harness) -> None:
     """Calls that name one resource never overlap, whichever tools they are of."""
     journal = harness.journal()
     calls = [(name, {"journal": journal.path, "label": name}) for name in ("first_user", "other_user") * 5]
-    returns = harness.run([tools.first_user, tools.other_user], calls, window=6)
+    returns = harness.run([ordered.first_user, ordered.other_user], calls, window=6)
 
     assert [ret.ok for ret in returns] == [True] * 10, returns
     assert journal.most_at_once() == 1, journal.lines()
@@ -85,7 +87,7 @@ def check_exclusive(harness: Harness) -> None:
     journal = harness.journal()
     names = ["span", "span", "alone", "span", "span", "alone", "alone", "span"]
     calls = [(name, {"journal": journal.path, "label": str(place)}) for place, name in enumerate(names)]
-    returns = harness.run([tools.span, tools.alone], calls, window=6)
+    returns = harness.run([ordered.span, ordered.alone], calls, window=6)
     lines = journal.lines()
 
     assert [ret.ok for ret in returns] == [True] * 8, returns
@@ -111,7 +113,7 @@ def check_one_held_up_holds_up_no_other(harness: Harness) -> None:
         others.open()
         gate.open()
 
-    returns = harness.run([tools.two_at_a_time, tools.pass_gate], calls, window=3, meanwhile=then_open)
+    returns = harness.run([ordered.two_at_a_time, ordered.pass_gate], calls, window=3, meanwhile=then_open)
 
     assert [ret.ok for ret in returns] == [True] * 5, returns
 
@@ -122,7 +124,7 @@ def check_nested_groups_deeper_than_the_window(harness: Harness) -> None:
     """Calls that make calls do not starve each other, however small the window."""
     depth = _depth(harness)
     arguments = {"strategy": harness.name, "depth": depth}
-    returns = harness.run([tools.nest, tools.anest], [("nest", arguments), ("anest", arguments)], window=1)
+    returns = harness.run([ordered.nest, ordered.anest], [("nest", arguments), ("anest", arguments)], window=1)
 
     assert [ret.value for ret in returns] == [depth, depth], returns
 
@@ -132,7 +134,7 @@ def check_nested_groups_deeper_than_the_window(harness: Harness) -> None:
 def check_nested_call_of_what_it_holds(harness: Harness) -> None:
     """A call inside one that holds the only slot needs none: it would wait for ever."""
     depth = _depth(harness)
-    (ret,) = harness.run([tools.nest_alone], [("nest_alone", {"strategy": harness.name, "depth": depth})])
+    (ret,) = harness.run([ordered.nest_alone], [("nest_alone", {"strategy": harness.name, "depth": depth})])
 
     assert ret.value == depth, ret
 
@@ -150,7 +152,7 @@ def check_used_from_several_threads(harness: Harness) -> None:
 
     def use(number: int) -> list[Any]:
         calls = [("note", {"journal": journal.path, "label": f"{number}.{place}"}) for place in range(each)]
-        return [ret.value for ret in harness.run([tools.note], calls)]
+        return [ret.value for ret in harness.run([ordered.note], calls)]
 
     answers = on_threads(4, use)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import toolexec
 from toolexec import Function, Group, Return, WaitTimeout, WrongLoop
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import in_company, run
 from toolexec.testing._harness import Harness
@@ -15,13 +16,13 @@ from toolexec.testing._needs import concurrent, needs, only_under
 @only_under("asyncio", "trio")
 def check_sync_tool_does_not_block_the_loop(harness: Harness) -> None:
     """A sync body stands at a gate that only the caller's own loop opens."""
-    _loop_goes_on(harness, tools.pass_gate)
+    _loop_goes_on(harness, ordered.pass_gate)
 
 
 @only_under("asyncio", "trio")
 def check_async_tool_does_not_block_the_loop(harness: Harness) -> None:
     """So does an async one."""
-    _loop_goes_on(harness, tools.apass_gate)
+    _loop_goes_on(harness, ordered.apass_gate)
 
 
 def _loop_goes_on(harness: Harness, tool: Function) -> None:
@@ -45,13 +46,13 @@ def check_blocking_wait_is_refused(harness: Harness) -> None:
     """Where a wait would block the loop it raises before anything started, and names the await form."""
     journal = harness.journal()
     call = {"id": "c0", "name": "note", "arguments": {"journal": journal.path, "label": "ran"}}
-    context = toolexec.Context([tools.note], strategy=harness.strategy)
+    context = toolexec.Context([ordered.note], strategy=harness.strategy)
     functions = context.receive([call])
 
     async def main() -> tuple[Return, ...]:
         _refused(functions.wait, "await fns.run()")
         _refused(lambda: context.wait(timeout=1), "await fns.run()")
-        _refused(lambda: toolexec.run(tools.note, call["arguments"], harness.strategy), "await toolexec.arun(...)")
+        _refused(lambda: toolexec.run(ordered.note, call["arguments"], harness.strategy), "await toolexec.arun(...)")
         assert functions[0].pending and journal.lines() == [], journal.lines()
         return await context.run()
 
@@ -66,7 +67,7 @@ def check_blocking_wait_is_refused(harness: Harness) -> None:
 def check_blocking_wait_for_a_running_group_is_refused(harness: Harness) -> None:
     """So it is for what has started already; a poll is allowed, and so is a wait when all have settled."""
     gate = harness.gate()
-    functions = harness.receive([tools.apass_gate], [("apass_gate", {"gate": gate.path, "label": "0"})])
+    functions = harness.receive([ordered.apass_gate], [("apass_gate", {"gate": gate.path, "label": "0"})])
 
     async def main() -> Group:
         group = functions.group()

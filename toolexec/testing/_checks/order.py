@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from toolexec import Group, Return
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import collect
-from toolexec.testing._harness import Harness, beside
+from toolexec.testing._harness import Harness
 from toolexec.testing._needs import concurrent, needs, one_at_a_time
+from toolexec.testing._threads import beside
 
 
 @needs(concurrent)
@@ -31,7 +33,7 @@ def _finish_in_order(harness: Harness, order: list[int]) -> tuple[list[Return], 
     """Three calls at a gate each; a gate opens when the call before in ``order`` has its Return."""
     gates = [harness.gate() for _ in order]
     calls = [("pass_gate", {"gate": gate.path, "label": str(place)}) for place, gate in enumerate(gates)]
-    functions = harness.receive([tools.pass_gate], calls)
+    functions = harness.receive([ordered.pass_gate], calls)
     groups: list[Group] = []
 
     def start() -> Group:
@@ -68,7 +70,7 @@ def check_every_return_once_as_calls_finish(harness: Harness) -> None:
 @needs(concurrent)
 def check_calls_overlap(harness: Harness) -> None:
     """No call returns before all of them have begun: run one after another, they never would."""
-    for tool in (tools.meet, tools.ameet):
+    for tool in (ordered.meet, ordered.ameet):
         meeting = harness.rendezvous(3)
         calls = [(tool.name, {"meeting": meeting.path, "parties": 3})] * 3
         returns = harness.run([tool], calls, window=3)
@@ -81,7 +83,7 @@ def check_sync_and_async_calls_overlap(harness: Harness) -> None:
     """A sync body holds up no async one."""
     meeting = harness.rendezvous(4)
     calls = [(name, {"meeting": meeting.path, "parties": 4}) for name in ("meet", "ameet", "meet", "ameet")]
-    returns = harness.run([tools.meet, tools.ameet], calls, window=4)
+    returns = harness.run([ordered.meet, ordered.ameet], calls, window=4)
 
     assert [ret.value for ret in returns] == ["met"] * 4, returns
 
@@ -92,7 +94,7 @@ def check_calls_never_overlap(harness: Harness) -> None:
     journal = harness.journal()
     names = ["span", "aspan", "span", "aspan", "span"]
     calls = [(name, {"journal": journal.path, "label": str(place)}) for place, name in enumerate(names)]
-    returns = harness.run([tools.span, tools.aspan], calls, window=5)
+    returns = harness.run([ordered.span, ordered.aspan], calls, window=5)
 
     assert [ret.value for ret in returns] == ["0", "1", "2", "3", "4"], returns
     assert journal.lines() == [f"{sign}{place}" for place in range(5) for sign in "+-"], journal.lines()
@@ -103,7 +105,7 @@ def check_each_body_once(harness: Harness) -> None:
     journal = harness.journal()
     names = ["note", "anote"] * 10
     calls = [(name, {"journal": journal.path, "label": str(place)}) for place, name in enumerate(names)]
-    returns = harness.run([tools.note, tools.anote], calls)
+    returns = harness.run([ordered.note, ordered.anote], calls)
 
     assert [ret.value for ret in returns] == [str(place) for place in range(20)], returns
     assert [ret.attempts for ret in returns] == [1] * 20, returns

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from toolexec.lowlevel import running_loop
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import run, settle
 from toolexec.testing._harness import Harness
@@ -84,7 +85,7 @@ def check_bodies_do_not_wait_for_each_others_lock(harness: Harness) -> None:
     meeting, done = harness.rendezvous(2), harness.journal()
     arguments = {"meeting": meeting.path, "done": done.path}
     calls = [("hold_interpreter", arguments), ("take_steps", arguments)]
-    returns = harness.run([tools.hold_interpreter, tools.take_steps], calls, window=2)
+    returns = harness.run([ordered.hold_interpreter, ordered.take_steps], calls, window=2)
     (start, end), steps = (ret.unwrap() for ret in returns)
     quarter = (end - start) / 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import toolexec
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
 
@@ -30,7 +31,7 @@ def check_bad_arguments(harness: Harness) -> None:
         ("note", {**good, "extra": 1}),
         ("note", [1]),
     ]
-    returns = harness.run([tools.note], calls)
+    returns = harness.run([ordered.note], calls)
 
     assert [ret.status for ret in returns] == ["bad_arguments", "ok", *["bad_arguments"] * 3], returns
     assert journal.lines() == ["good"], journal.lines()
@@ -81,7 +82,7 @@ def check_duplicate_ids(harness: Harness) -> None:
         {"id": "c", "name": "add", "arguments": {"a": 1}},
         {"id": "c", "name": "note", "arguments": {"journal": journal.path, "label": "ran"}},
     ]
-    returns = harness.run([tools.add, tools.note], calls)
+    returns = harness.run([tools.add, ordered.note], calls)
 
     assert [(ret.id, ret.name, ret.value) for ret in returns] == [("c", "add", 2), ("c", "note", "ran")], returns
     assert journal.lines() == ["ran"], journal.lines()

@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 import toolexec
 from toolexec import Context, Group, Return, WaitTimeout
+from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import LIMIT_S, Driver, run
-from toolexec.testing._harness import Harness, beside, on_threads
+from toolexec.testing._harness import Harness
 from toolexec.testing._journal import Journal
 from toolexec.testing._manual_clock import ManualClock
 from toolexec.testing._needs import concurrent, needs, one_at_a_time, only_under
+from toolexec.testing._threads import beside, on_threads
 
 
 def check_wait_again(harness: Harness) -> None:
     """Waiting a second time, in any way, gives the same Returns and runs nothing again."""
     journal = harness.journal()
-    functions = harness.receive([tools.note, tools.anote], _notes(journal))
+    functions = harness.receive([ordered.note, ordered.anote], _notes(journal))
 
     def wait() -> tuple[Group, list[tuple[Return, ...]], list[Return]]:
         group = functions.group()
@@ -42,7 +44,7 @@ def check_wait_again(harness: Harness) -> None:
 def check_wait_from_several_threads(harness: Harness) -> None:
     """Threads that wait at once get the same Returns; each body runs once."""
     journal = harness.journal()
-    group = harness.receive([tools.note, tools.anote], _notes(journal)).group()
+    group = harness.receive([ordered.note, ordered.anote], _notes(journal)).group()
 
     def wait(number: int) -> tuple[Return, ...]:
         return group.wait(LIMIT_S) if number % 2 else tuple(task.wait(LIMIT_S) for task in group.tasks)
@@ -58,7 +60,7 @@ def check_wait_from_several_threads(harness: Harness) -> None:
 def check_await_from_two_kinds_of_loop(harness: Harness) -> None:
     """One Group may be awaited under asyncio and under trio at the same time."""
     journal = harness.journal()
-    group = harness.receive([tools.note, tools.anote], _notes(journal)).group()
+    group = harness.receive([ordered.note, ordered.anote], _notes(journal)).group()
 
     async def wait() -> tuple[Return, ...]:
         return await group
@@ -78,7 +80,7 @@ def check_bounded_wait(harness: Harness) -> None:
     """A wait that ends too early names who has not settled, interrupts nothing and may be repeated."""
     gate = harness.gate()
     calls = [("pass_gate", {"gate": gate.path, "label": "0"}), ("add", {"a": 1})]
-    functions = harness.receive([tools.pass_gate, tools.add], calls)
+    functions = harness.receive([ordered.pass_gate, tools.add], calls)
     group = functions.group(window=2)
     gate.wait_until_reached()
     group.tasks[1].wait(LIMIT_S)
@@ -103,7 +105,7 @@ def check_bounded_wait(harness: Harness) -> None:
 def check_bounded_await(harness: Harness) -> None:
     """So does ``await group.settled(timeout)``."""
     gate = harness.gate()
-    functions = harness.receive([tools.apass_gate], [("apass_gate", {"gate": gate.path, "label": "0"})])
+    functions = harness.receive([ordered.apass_gate], [("apass_gate", {"gate": gate.path, "label": "0"})])
 
     async def main() -> tuple[Return, ...]:
         group = functions.group()
@@ -127,7 +129,7 @@ def check_bounded_await(harness: Harness) -> None:
 def check_bounded_wait_by_the_clock(harness: Harness) -> None:
     """The Context's clock bounds a wait, not the system's."""
     clock, gate = ManualClock(), harness.gate()
-    context = Context([tools.pass_gate], strategy=harness.strategy, clock=clock)
+    context = Context([ordered.pass_gate], strategy=harness.strategy, clock=clock)
     group = context.receive([{"id": "c0", "name": "pass_gate", "arguments": {"gate": gate.path, "label": "0"}}]).group()
 
     def hours_later() -> None:
@@ -149,7 +151,7 @@ def check_bounded_wait_by_the_clock(harness: Harness) -> None:
 def check_poll_starts_nothing(harness: Harness) -> None:
     """Where calls run only while somebody waits, a poll runs none of them."""
     journal = harness.journal()
-    functions = harness.receive([tools.note, tools.anote], _notes(journal))
+    functions = harness.receive([ordered.note, ordered.anote], _notes(journal))
     group = functions.group()
 
     assert _unsettled(lambda: group.wait(0)) == ("c0", "c1", "c2")
@@ -173,7 +175,7 @@ def check_empty_group(harness: Harness) -> None:
 def check_claimed_calls_are_not_started_again(harness: Harness) -> None:
     """A call in a Group is no longer pending: a second Group leaves it out."""
     journal = harness.journal()
-    context = Context([tools.note], strategy=harness.strategy)
+    context = Context([ordered.note], strategy=harness.strategy)
     functions = context.receive([{"name": "note", "arguments": {"journal": journal.path, "label": "0"}}])
     assert [function.pending for function in functions] == [True]
 
@@ -190,7 +192,7 @@ def check_claimed_calls_are_not_started_again(harness: Harness) -> None:
 def check_with_group(harness: Harness) -> None:
     """The block of a Group is left when every call has settled."""
     journal = harness.journal()
-    with harness.receive([tools.note, tools.anote], _notes(journal)).group() as group:
+    with harness.receive([ordered.note, ordered.anote], _notes(journal)).group() as group:
         pass
 
     assert [ret.value if ret else None for ret in group.returns] == ["0", "1", "2"], group.returns
@@ -200,7 +202,7 @@ def check_with_group(harness: Harness) -> None:
 def check_async_with_group(harness: Harness) -> None:
     """So is the async block, also when the Returns are looked at inside it."""
     journal = harness.journal()
-    functions = harness.receive([tools.note, tools.anote], _notes(journal))
+    functions = harness.receive([ordered.note, ordered.anote], _notes(journal))
 
     async def main() -> tuple[tuple[Return | None, ...], tuple[Return, ...]]:
         async with functions.group() as group:
