@@ -14,6 +14,8 @@ TOOLS = """
 import os, sys, threading, time
 import toolexec as tx
 
+began = threading.Event()
+
 @tx.tool
 def add(a: int, b: int = 1) -> int:
     return a + b
@@ -24,6 +26,7 @@ async def later(a: int) -> int:
 
 @tx.tool
 def stuck() -> None:
+    began.set()
     while True:
         try:
             time.sleep(60)
@@ -55,6 +58,7 @@ def test_a_stuck_tool_does_not_hold_the_exit(tmp_path: Path) -> None:
         tmp_path,
         """
         group(tx.strategy("thread", grace=0.3), "stuck")
+        began.wait(10)
         print("end of main")
         sys.exit(7)
         """,
