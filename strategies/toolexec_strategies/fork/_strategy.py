@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from toolexec.lowlevel import Job, LoopKind, Strategy, usable_cpus
 from toolexec_strategies._remote._carry import Request
-from toolexec_strategies._workers import run_in_thread
+from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.fork._flight import Flight
 from toolexec_strategies.fork._preload import Preloads
 from toolexec_strategies.fork._process import ServerProcess
@@ -85,6 +85,7 @@ class ForkStrategy(Strategy):
             servers, self._servers, self._current = self._servers, [], None
         for server in servers:
             server.end()
+        retire_idle()
 
     def reset_after_fork(self) -> None:
         servers = self._servers

@@ -10,7 +10,7 @@ from toolexec.lowlevel import Job, Outcome, Strategy, usable_cpus
 from toolexec_strategies._remote._carry import pack_request
 from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._remote._wire import Garbled
-from toolexec_strategies._workers import run_in_thread
+from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.interpreter._inside import WHERE
 from toolexec_strategies.interpreter._pool import Pool
 
@@ -100,6 +100,7 @@ class InterpreterStrategy(Strategy):
 
     def shutdown(self) -> None:
         self._pool.shut()
+        retire_idle()
 
     def reset_after_fork(self) -> None:
         self._pool.forget()
