@@ -1,5 +1,8 @@
 """What has gone wrong for others with calls in forked processes: the D cases, end to end."""
 
+# Pipes, /proc and descriptors are not what pathlib is for, and here everything is caught:
+# ruff: noqa: PTH112, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
+
 from __future__ import annotations
 
 import asyncio
@@ -18,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import remote_tools as tools
 
+import remote_tools as tools
 import toolexec as tx
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -73,7 +76,7 @@ def gone(pid: int) -> bool:
     ],
     ids=["exit 9", "exit 0", "SIGKILL", "SIGTERM", "null pointer"],
 )
-def test_D1_a_dead_worker_is_told_at_once(  # noqa: N802
+def test_D1_a_dead_worker_is_told_at_once(
     fork: tx.Strategy, gate: str, tool: Any, arguments: dict[str, Any], code: int | None, number: int | None, named: str
 ) -> None:
     run(tools.add, {"a": 1}, fork)  # the server runs
@@ -95,7 +98,7 @@ def test_D1_a_dead_worker_is_told_at_once(  # noqa: N802
     assert run(tools.add, {"a": 1}, fork).value == 2
 
 
-def test_D1_leaving_by_sys_exit_is_an_ordinary_error(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D1_leaving_by_sys_exit_is_an_ordinary_error(fork: tx.Strategy) -> None:
     ret = run(tools.leave_system, {}, fork)
 
     assert ret.status == "raised"
@@ -104,7 +107,7 @@ def test_D1_leaving_by_sys_exit_is_an_ordinary_error(fork: tx.Strategy) -> None:
 
 
 @pytest.mark.parametrize("tool", [tools.close_everything, tools.write_garbage])
-def test_D1_a_tool_that_spoils_its_wire_loses_its_call(fork: tx.Strategy, tool: Any) -> None:  # noqa: N802
+def test_D1_a_tool_that_spoils_its_wire_loses_its_call(fork: tx.Strategy, tool: Any) -> None:
     ret = run(tool, {}, fork)
 
     assert ret.status == "lost"
@@ -112,7 +115,7 @@ def test_D1_a_tool_that_spoils_its_wire_loses_its_call(fork: tx.Strategy, tool: 
     assert run(tools.add, {"a": 1}, fork).value == 2
 
 
-def test_D1_a_wire_held_open_by_another_process_delays_nothing(fork: tx.Strategy, gate: str) -> None:  # noqa: N802
+def test_D1_a_wire_held_open_by_another_process_delays_nothing(fork: tx.Strategy, gate: str) -> None:
     began = time.monotonic()
     ret = run(tools.hold_the_wire, {"gate": gate}, fork)
     took = time.monotonic() - began
@@ -128,7 +131,7 @@ def test_D1_a_wire_held_open_by_another_process_delays_nothing(fork: tx.Strategy
     "kind",
     ["lock", "nested lock", "lambda", "generator", "file", "refuses state", "refuses to load", "local class"],
 )
-def test_D3_a_result_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy, kind: str) -> None:  # noqa: N802
+def test_D3_a_result_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy, kind: str) -> None:
     ret = run(tools.return_odd, {"kind": kind}, fork)
 
     assert ret.status == "unsendable"
@@ -148,7 +151,7 @@ def test_D3_a_result_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy, kin
     assert run(tools.add, {"a": 1}, fork).value == 2
 
 
-def test_D3_an_argument_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D3_an_argument_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy) -> None:
     for value in (threading.Lock(), (n for n in range(3)), tools.RefusesState()):
         ret = run(tools.echo, {"value": value}, fork)
 
@@ -158,7 +161,7 @@ def test_D3_an_argument_that_cannot_be_pickled_is_unsendable(fork: tx.Strategy) 
         assert type(value).__name__ in str(ret.exception)
 
 
-def test_D3_cancelled_at_once_it_settles_all_the_same(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D3_cancelled_at_once_it_settles_all_the_same(fork: tx.Strategy) -> None:
     task = tools.return_odd.bind({"kind": "lock"}).task(fork)
     interrupt(task)
 
@@ -175,9 +178,7 @@ def test_D3_cancelled_at_once_it_settles_all_the_same(fork: tx.Strategy) -> None
         ("local class", "Local", "nobody knows my class"),
     ],
 )
-def test_D4_an_exception_that_is_hard_to_rebuild_is_told(  # noqa: N802
-    fork: tx.Strategy, kind: str, name: str, message: str
-) -> None:
+def test_D4_an_exception_that_is_hard_to_rebuild_is_told(fork: tx.Strategy, kind: str, name: str, message: str) -> None:
     ret = run(tools.raise_kind, {"kind": kind}, fork)
 
     assert ret.status == "raised"
@@ -189,19 +190,19 @@ def test_D4_an_exception_that_is_hard_to_rebuild_is_told(  # noqa: N802
 SIZE = 200_000_000
 
 
-def test_D5_a_large_result_arrives_whole(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D5_a_large_result_arrives_whole(fork: tx.Strategy) -> None:
     ret = run(tools.sized, {"count": SIZE}, fork)
 
     assert ret.value == b"x" * SIZE
 
 
-def test_D5_a_large_argument_arrives_whole(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D5_a_large_argument_arrives_whole(fork: tx.Strategy) -> None:
     ret = run(tools.length, {"data": b"x" * SIZE}, fork)
 
     assert ret.value == SIZE
 
 
-def test_D5_eight_large_ones_at_once(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D5_eight_large_ones_at_once(fork: tx.Strategy) -> None:
     size = 10_000_000
     data = os.urandom(size)
     tasks = [tools.echo.bind({"value": data}).task(fork) for _ in range(8)]
@@ -209,7 +210,7 @@ def test_D5_eight_large_ones_at_once(fork: tx.Strategy) -> None:  # noqa: N802
     assert all(task.wait().value == data for task in tasks)
 
 
-def test_D5_dead_in_the_middle_of_a_large_result_is_lost(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D5_dead_in_the_middle_of_a_large_result_is_lost(fork: tx.Strategy) -> None:
     ret = run(tools.die_while_sending, {"count": 50_000_000}, fork)
 
     assert ret.status == "lost"
@@ -217,7 +218,7 @@ def test_D5_dead_in_the_middle_of_a_large_result_is_lost(fork: tx.Strategy) -> N
     assert run(tools.add, {"a": 1}, fork).value == 2
 
 
-def test_D6_cause_context_note_and_lines_come_back(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D6_cause_context_note_and_lines_come_back(fork: tx.Strategy) -> None:
     ret = run(tools.raise_chain, {}, fork)
 
     text = error_of(ret)[2]
@@ -229,7 +230,7 @@ def test_D6_cause_context_note_and_lines_come_back(fork: tx.Strategy) -> None:  
     assert ret.exception.__traceback__ is not None
 
 
-def test_D6_an_implicit_context_and_a_group_come_back(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D6_an_implicit_context_and_a_group_come_back(fork: tx.Strategy) -> None:
     implicit = run(tools.raise_in_context, {}, fork)
     group = run(tools.raise_group, {}, fork)
 
@@ -240,7 +241,7 @@ def test_D6_an_implicit_context_and_a_group_come_back(fork: tx.Strategy) -> None
     assert "raise member" in error_of(group)[2]
 
 
-def test_D6_a_tool_by_value_shows_its_own_lines(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D6_a_tool_by_value_shows_its_own_lines(fork: tx.Strategy) -> None:
     @tx.tool
     def local() -> None:
         raise ValueError("from a local tool")  # this very line
@@ -250,7 +251,7 @@ def test_D6_a_tool_by_value_shows_its_own_lines(fork: tx.Strategy) -> None:  # n
     assert "this very line" in text
 
 
-def test_D7_a_lock_that_the_host_holds_is_no_concern_of_the_child(  # noqa: N802
+def test_D7_a_lock_that_the_host_holds_is_no_concern_of_the_child(
     fork: tx.Strategy, caplog: pytest.LogCaptureFixture
 ) -> None:
     stop = threading.Event()
@@ -272,7 +273,7 @@ def test_D7_a_lock_that_the_host_holds_is_no_concern_of_the_child(  # noqa: N802
     assert [n + 1 for n in range(100)] == [ret.value for ret in returns]
 
 
-def test_D7_a_lock_that_is_captured_is_unsendable(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D7_a_lock_that_is_captured_is_unsendable(fork: tx.Strategy) -> None:
     lock = threading.Lock()
 
     @tx.tool
@@ -287,7 +288,7 @@ def test_D7_a_lock_that_is_captured_is_unsendable(fork: tx.Strategy) -> None:  #
     assert "'lock'" in str(ret.exception)
 
 
-def test_D7_a_tool_that_takes_a_lock_twice_is_ended(fork: tx.Strategy, tmp_path: Path) -> None:  # noqa: N802
+def test_D7_a_tool_that_takes_a_lock_twice_is_ended(fork: tx.Strategy, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     os.mkfifo(note)
 
@@ -325,7 +326,7 @@ def host(code: str, tmp_path: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
-def test_D9_nothing_is_printed_twice_and_no_exit_handler_runs_twice(tmp_path: Path) -> None:  # noqa: N802
+def test_D9_nothing_is_printed_twice_and_no_exit_handler_runs_twice(tmp_path: Path) -> None:
     done = host(
         """
         import atexit, sys, tempfile
@@ -363,7 +364,7 @@ def runs_a_loop(kind: str) -> str:
         else:
             import trio
 
-            await trio.sleep(0)
+            await trio.lowlevel.checkpoint()
         return kind
 
     if kind == "asyncio":
@@ -374,7 +375,7 @@ def runs_a_loop(kind: str) -> str:
 
 
 @pytest.mark.parametrize("inside", ["asyncio", "trio"])
-def test_D10_from_a_running_asyncio_loop(fork: tx.Strategy, inside: str) -> None:  # noqa: N802
+def test_D10_from_a_running_asyncio_loop(fork: tx.Strategy, inside: str) -> None:
     async def main() -> tuple[tx.Return, int]:
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -408,7 +409,7 @@ def test_D10_from_a_running_asyncio_loop(fork: tx.Strategy, inside: str) -> None
 
 
 @pytest.mark.parametrize("inside", ["asyncio", "trio"])
-def test_D10_from_a_running_trio_loop(fork: tx.Strategy, inside: str) -> None:  # noqa: N802
+def test_D10_from_a_running_trio_loop(fork: tx.Strategy, inside: str) -> None:
     import trio
 
     async def main() -> tx.Return:
@@ -417,7 +418,7 @@ def test_D10_from_a_running_trio_loop(fork: tx.Strategy, inside: str) -> None:  
     assert trio.run(main).value == inside
 
 
-def test_D11_closures_lambdas_and_methods_run(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D11_closures_lambdas_and_methods_run(fork: tx.Strategy) -> None:
     captured = [1, 2, 3]
 
     @tx.tool
@@ -433,7 +434,7 @@ def test_D11_closures_lambdas_and_methods_run(fork: tx.Strategy) -> None:  # noq
 
 
 @pytest.mark.parametrize("kind", ["lock", "socket"])
-def test_D11_what_cannot_be_carried_is_named_before_anything_ran(fork: tx.Strategy, kind: str) -> None:  # noqa: N802
+def test_D11_what_cannot_be_carried_is_named_before_anything_ran(fork: tx.Strategy, kind: str) -> None:
     with socket.socket() as opened:
         held: Any = threading.Lock() if kind == "lock" else opened
 
@@ -449,11 +450,11 @@ def test_D11_what_cannot_be_carried_is_named_before_anything_ran(fork: tx.Strate
         assert part in str(ret.exception)
 
 
-def test_D13_a_tool_may_use_multiprocessing(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D13_a_tool_may_use_multiprocessing(fork: tx.Strategy) -> None:
     assert run(tools.pool_of_processes, {}, fork).value == [1, 2, 3]
 
 
-def test_D13_a_tool_may_use_the_engine_again(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D13_a_tool_may_use_the_engine_again(fork: tx.Strategy) -> None:
     ret = run(tools.nested_fork, {}, fork)
 
     assert ret.ok, ret.value
@@ -461,7 +462,7 @@ def test_D13_a_tool_may_use_the_engine_again(fork: tx.Strategy) -> None:  # noqa
     assert len({inner, outer, os.getpid()}) == 3
 
 
-def test_D13_what_a_tool_started_ends_with_it(fork: tx.Strategy, tmp_path: Path) -> None:  # noqa: N802
+def test_D13_what_a_tool_started_ends_with_it(fork: tx.Strategy, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     os.mkfifo(note)
     task = tools.start_process.bind({"note": str(note)}).task(fork)
@@ -472,7 +473,7 @@ def test_D13_what_a_tool_started_ends_with_it(fork: tx.Strategy, tmp_path: Path)
     assert gone(pid)
 
 
-def test_D13_what_a_tool_leaves_behind_ends_with_it(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D13_what_a_tool_leaves_behind_ends_with_it(fork: tx.Strategy) -> None:
     pid = run(tools.leave_process, {}, fork).value
 
     until = time.monotonic() + 5  # the Return comes with the result, the end of the group right after
@@ -481,7 +482,7 @@ def test_D13_what_a_tool_leaves_behind_ends_with_it(fork: tx.Strategy) -> None: 
         time.sleep(0.001)
 
 
-def test_D13_a_nested_call_ends_with_the_outer_one(tmp_path: Path, gate: str) -> None:  # noqa: N802
+def test_D13_a_nested_call_ends_with_the_outer_one(tmp_path: Path, gate: str) -> None:
     with tx.strategy("fork", grace=0.0) as fork:
         task = tools.nested_fork.bind({"gate": gate}).task(fork)
         with open(gate, "w") as opened:  # the inner body runs
@@ -502,7 +503,7 @@ class Color(enum.Enum):
     RED = 1
 
 
-def test_D15_classes_keep_their_identity(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D15_classes_keep_their_identity(fork: tx.Strategy) -> None:
     class Point:
         def __init__(self, x: int) -> None:
             self.x = x
@@ -523,7 +524,7 @@ def test_D15_classes_keep_their_identity(fork: tx.Strategy) -> None:  # noqa: N8
     assert cls is Point
 
 
-def test_D15_classes_of_the_main_script_keep_their_identity(tmp_path: Path) -> None:  # noqa: N802
+def test_D15_classes_of_the_main_script_keep_their_identity(tmp_path: Path) -> None:
     done = host(
         """
         import enum
@@ -568,7 +569,7 @@ def test_D15_classes_of_the_main_script_keep_their_identity(tmp_path: Path) -> N
     assert done.stdout == "held\n", done.stderr
 
 
-def test_D15_a_look_alike_is_refused(fork: tx.Strategy) -> None:  # noqa: N802
+def test_D15_a_look_alike_is_refused(fork: tx.Strategy) -> None:
     ret = run(tools.return_odd, {"kind": "local class"}, fork)
 
     assert ret.status == "unsendable"

@@ -1,5 +1,8 @@
 """The fork server and its children: what a forked tool sees, how they start and end, what they leave."""
 
+# Pipes, /proc and descriptors are not what pathlib is for, and here everything is caught:
+# ruff: noqa: PTH112, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
+
 from __future__ import annotations
 
 import contextvars
@@ -12,17 +15,17 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import remote_tools as tools
 
+import remote_tools as tools
 import toolexec as tx
 from toolexec.lowlevel import Job, Outcome, Parcel, usable_cpus
-from toolexec_strategies.fork import ForkStrategy
-from toolexec_strategies.fork import _process
+from toolexec_strategies.fork import ForkStrategy, _process
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -43,9 +46,8 @@ def gate(tmp_path: Path) -> str:
 class Owner:
     """Stands for a Task: hands out the outcome, and notes what came before."""
 
-    _wakers: list[Callable[[], object]] = []
-
     def __init__(self) -> None:
+        self._wakers: list[Callable[[], object]] = []
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self.begun = threading.Event()
         self.progress: list[tx.Progress] = []
@@ -365,9 +367,7 @@ def whoami():
 """
 
 
-def test_a_tools_module_is_imported_once_by_the_server(
-    fork: ForkStrategy, module: Callable[[str, str], Any]
-) -> None:
+def test_a_tools_module_is_imported_once_by_the_server(fork: ForkStrategy, module: Callable[[str, str], Any]) -> None:
     tool = tx.tool(module("counting_a", COUNTING.format(extra="", version=1)).whoami)
     first, second = run(tool, fork), run(tool, fork)
 
@@ -522,7 +522,9 @@ def test_a_fork_of_the_host_starts_anew(fork: ForkStrategy) -> None:
     run(tools.add, fork, a=1)
     before = server_of(fork).process.pid
     read, write = os.pipe()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 and newer, about threads
+        pid = os.fork()
     if pid == 0:
         status = 1
         try:
@@ -579,7 +581,9 @@ def test_defaults_are_as_documented() -> None:
     assert "fork" in tx.Function.isolated()
 
 
-@pytest.mark.parametrize("options", [{"preload": 3}, {"preload": "name"}, {"start_timeout": 0}, {"start_timeout": True}])
+@pytest.mark.parametrize(
+    "options", [{"preload": 3}, {"preload": "name"}, {"start_timeout": 0}, {"start_timeout": True}]
+)
 def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match=next(iter(options))):
         ForkStrategy(**options)

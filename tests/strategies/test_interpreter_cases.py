@@ -1,5 +1,8 @@
 """What has gone wrong for others with calls in subinterpreters: the E cases, end to end."""
 
+# Pipes, /proc and descriptors are not what pathlib is for, and here everything is caught:
+# ruff: noqa: PTH112, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
+
 from __future__ import annotations
 
 import contextlib
@@ -15,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import remote_tools as tools
 
+import remote_tools as tools
 import toolexec as tx
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 14), reason="subinterpreters are public from 3.14")
@@ -47,9 +50,7 @@ def program(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("guard", [True, False], ids=["guarded", "unguarded"])
-def test_E1_a_tool_of_the_main_script_runs_and_the_script_does_not_run_again(  # noqa: N802
-    tmp_path: Path, guard: bool
-) -> None:
+def test_E1_a_tool_of_the_main_script_runs_and_the_script_does_not_run_again(tmp_path: Path, guard: bool) -> None:
     body = textwrap.dedent(
         """
         print("top level")
@@ -91,7 +92,7 @@ def test_E1_a_tool_of_the_main_script_runs_and_the_script_does_not_run_again(  #
     assert done.stderr == ""
 
 
-def test_E1_a_tool_of_a_module_that_no_file_backs(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E1_a_tool_of_a_module_that_no_file_backs(inside: tx.Strategy) -> None:
     session = types.ModuleType("a_session")
     exec("BASE = 40\ndef typed(n: int) -> int:\n    return BASE + n\n", session.__dict__)
     tool = tx.tool(session.typed)
@@ -99,7 +100,7 @@ def test_E1_a_tool_of_a_module_that_no_file_backs(inside: tx.Strategy) -> None: 
     assert run(tool, inside, n=2).value == 42
 
 
-def test_E1_a_module_that_only_the_host_knows(inside: tx.Strategy, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: N802
+def test_E1_a_module_that_only_the_host_knows(inside: tx.Strategy, monkeypatch: pytest.MonkeyPatch) -> None:
     session = types.ModuleType("a_hidden_session")
     exec("def typed(n: int) -> int:\n    return n\n", session.__dict__)
     monkeypatch.setitem(sys.modules, "a_hidden_session", session)
@@ -111,7 +112,7 @@ def test_E1_a_module_that_only_the_host_knows(inside: tx.Strategy, monkeypatch: 
         assert "a_hidden_session" in str(ret.exception)
 
 
-def test_E1_closures_lambdas_and_methods_run(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E1_closures_lambdas_and_methods_run(inside: tx.Strategy) -> None:
     captured = [1, 2]
 
     @tx.tool
@@ -130,9 +131,7 @@ EXTENSIONS = [name for name in ("pydantic", "numpy") if importlib.util.find_spec
 
 
 @pytest.mark.parametrize("module", EXTENSIONS)
-def test_E2_an_extension_that_refuses_is_an_error_with_advice_each_time(  # noqa: N802
-    inside: tx.Strategy, module: str
-) -> None:
+def test_E2_an_extension_that_refuses_is_an_error_with_advice_each_time(inside: tx.Strategy, module: str) -> None:
     @tx.tool
     def imports(module: str) -> str:
         return str(__import__(module).__version__)
@@ -149,7 +148,7 @@ def test_E2_an_extension_that_refuses_is_an_error_with_advice_each_time(  # noqa
 
 
 @pytest.mark.skipif("numpy" not in EXTENSIONS, reason="numpy is not installed")
-def test_E2_an_argument_whose_extension_refuses(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E2_an_argument_whose_extension_refuses(inside: tx.Strategy) -> None:
     numpy = importlib.import_module("numpy")
 
     for _ in range(2):
@@ -171,9 +170,7 @@ def test_E2_an_argument_whose_extension_refuses(inside: tx.Strategy) -> None:  #
         ("exit code", "SystemExit", "17"),
     ],
 )
-def test_E3_an_exception_comes_with_its_name(  # noqa: N802
-    inside: tx.Strategy, kind: str, name: str, message: str
-) -> None:
+def test_E3_an_exception_comes_with_its_name(inside: tx.Strategy, kind: str, name: str, message: str) -> None:
     ret = run(tools.raise_kind, inside, kind=kind)
 
     assert ret.status == "raised"
@@ -182,7 +179,7 @@ def test_E3_an_exception_comes_with_its_name(  # noqa: N802
     assert run(tools.add, inside, a=1).value == 2
 
 
-def test_E3_cause_note_and_lines_come_back(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E3_cause_note_and_lines_come_back(inside: tx.Strategy) -> None:
     ret = run(tools.raise_chain, inside)
 
     text = "\n".join(ret.value["backtrace"])
@@ -196,14 +193,14 @@ def test_E3_cause_note_and_lines_come_back(inside: tx.Strategy) -> None:  # noqa
 @pytest.mark.parametrize(
     "kind", ["lock", "nested lock", "lambda", "generator", "file", "refuses state", "refuses to load", "local class"]
 )
-def test_E3_a_result_that_cannot_cross_is_unsendable(inside: tx.Strategy, kind: str) -> None:  # noqa: N802
+def test_E3_a_result_that_cannot_cross_is_unsendable(inside: tx.Strategy, kind: str) -> None:
     ret = run(tools.return_odd, inside, kind=kind)
 
     assert ret.status == "unsendable"
     assert "return_odd" in str(ret.exception)
 
 
-def test_E3_an_argument_that_cannot_cross_is_unsendable(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E3_an_argument_that_cannot_cross_is_unsendable(inside: tx.Strategy) -> None:
     ret = run(tools.echo, inside, value=threading.Lock())
 
     assert ret.status == "unsendable"
@@ -211,7 +208,7 @@ def test_E3_an_argument_that_cannot_cross_is_unsendable(inside: tx.Strategy) -> 
     assert "interpreter strategy" in str(ret.exception)
 
 
-def test_E3_a_lambda_as_an_argument_crosses(inside: tx.Strategy) -> None:  # noqa: N802
+def test_E3_a_lambda_as_an_argument_crosses(inside: tx.Strategy) -> None:
     @tx.tool
     def applies(function: Any) -> Any:
         return function(20)

@@ -1,5 +1,8 @@
 """What the isolated strategies say over a wire, without any worker."""
 
+# Pipes, /proc and descriptors are not what pathlib is for, and here everything is caught:
+# ruff: noqa: PTH112, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
+
 from __future__ import annotations
 
 import contextvars
@@ -13,8 +16,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import remote_tools
 
+import remote_tools
 import toolexec as tx
 from toolexec.lowlevel import Outcome, Parcel
 from toolexec_strategies._remote import _carry, _wire
@@ -286,7 +289,11 @@ class TestExceptions:
     @pytest.mark.parametrize(
         ("kind", "cls", "attributes"),
         [
-            ("two arguments", remote_tools.TwoArguments, {"code": 42, "text": "the answer", "args": ("42: the answer",)}),
+            (
+                "two arguments",
+                remote_tools.TwoArguments,
+                {"code": 42, "text": "the answer", "args": ("42: the answer",)},
+            ),
             ("keyword only", remote_tools.KeywordOnly, {"code": 7}),
             ("syntax", SyntaxError, {"lineno": 1, "filename": "some file"}),
             ("exit code", SystemExit, {"code": 17}),

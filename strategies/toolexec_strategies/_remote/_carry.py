@@ -46,7 +46,7 @@ def pack_request(parcel: Parcel, strategy: str) -> Request:
         try:
             # The classes come last: pickling what stands before them finds them.
             pickler.dump((*parcel, pickler.classes))
-        except BaseException as exc:  # noqa: BLE001 - pickling runs the objects' own code
+        except BaseException as exc:
             raise _unsendable_request(parcel, strategy, exc) from exc
         return Request(file.getvalue(), frozenset(pickler.modules))
 
@@ -72,19 +72,19 @@ def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint
             return dumps(("ok", outcome.value), ReplyPickler)
         except BaseException as exc:  # noqa: BLE001 - pickling runs the objects' own code
             outcome = Outcome("unsendable", exception=_unsendable_result(outcome.value, parcel, where, exc))
-    exc = outcome.exception
+    raised = outcome.exception
     form: dict[str, Any] | None = None
-    if exc is not None:
-        advice = hint(exc) if hint is not None else None
+    if raised is not None:
+        advice = hint(raised) if hint is not None else None
         if advice is not None:
-            exc.add_note(advice)
-        form = error_form(exc)
+            raised.add_note(advice)
+        form = error_form(raised)
         if advice is not None:
             form["message"] = f"{advice}: {form['message']}"
     reply = (
         outcome.status,
         form if outcome.status != "cancelled" else None,
-        None if exc is None else flatten(exc, lambda obj: dumps(obj, ReplyPickler), trial_loads),
+        None if raised is None else flatten(raised, lambda obj: dumps(obj, ReplyPickler), trial_loads),
         "" if form is None else "\n".join(form["backtrace"]),
         outcome.reason,
     )

@@ -78,8 +78,8 @@ def find_culprit(obj: Any, attempt: Callable[[Any], object]) -> Culprit | None:
 
 def type_name(obj: Any) -> str:
     """The type of an object as a person writes it."""
-    cls = type(obj)
-    return cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{cls.__qualname__}"
+    module, name = type(obj).__module__, type(obj).__qualname__
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
 
 
 def runner_name(source: Any) -> str:
@@ -88,7 +88,7 @@ def runner_name(source: Any) -> str:
         source = source.func
     if isinstance(source, Factory):
         source = source.make
-    name = getattr(source, "__qualname__", None)
+    name: object = getattr(source, "__qualname__", None)
     if not isinstance(name, str):
         return f"an instance of {type_name(source)}"
     module = getattr(source, "__module__", None)
@@ -112,6 +112,7 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _parts_of(obj: Any) -> Iterator[tuple[str, Any]]:
+    same = obj  # which type checkers do not narrow to a type with unknown parameters
     if isinstance(obj, types.FunctionType):
         yield from _parts_of_function(obj)
     elif isinstance(obj, types.MethodType):
@@ -125,11 +126,11 @@ def _parts_of(obj: Any) -> Iterator[tuple[str, Any]]:
         yield "what makes it", obj.make
         yield "its tool class", obj.tool
     elif isinstance(obj, Mapping):
-        for key, value in obj.items():
+        for key, value in same.items():
             yield f"the value under {key!r:.60}", value
             yield f"the key {key!r:.60}", key
     elif isinstance(obj, list | tuple | set | frozenset):
-        yield from ((f"item {place}", value) for place, value in enumerate(obj))
+        yield from ((f"item {place}", value) for place, value in enumerate(same))
     elif isinstance(obj, type):
         yield from ((f"attribute {name!r}", _plain(value)) for name, value in vars(obj).items() if name[:2] != "__")
         yield from ((f"base {base.__qualname__!r}", base) for base in obj.__bases__ if base is not object)
@@ -176,4 +177,5 @@ def _parts_of_instance(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    return value.__func__ if isinstance(value, staticmethod | classmethod) else value
+    same = value
+    return same.__func__ if isinstance(value, staticmethod | classmethod) else value

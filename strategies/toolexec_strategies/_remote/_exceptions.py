@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable
 from typing import Any, TypedDict
-
-from tblib import Traceback
 
 from toolexec import ForeignError
 from toolexec.lowlevel import backtrace, describe
@@ -119,10 +118,10 @@ def rebuild(nodes: list[Node], text: str) -> BaseException:
         return exc
 
     for at, node in enumerate(nodes):
-        exc = build(at)
-        exc.__traceback__ = _traceback(node["lines"])
-        if node["notes"] and not hasattr(exc, "__notes__"):  # a __reduce__ of its own may have dropped them
-            exc.__notes__ = node["notes"]
+        one = build(at)
+        one.__traceback__ = _traceback(node["lines"])
+        if node["notes"] and not hasattr(one, "__notes__"):  # a __reduce__ of its own may have dropped them
+            one.__notes__ = node["notes"]
     for node, exc in zip(nodes, built, strict=True):
         assert exc is not None
         if node["cause"] is not None:
@@ -136,7 +135,12 @@ def rebuild(nodes: list[Node], text: str) -> BaseException:
 
 
 def _members(exc: BaseException) -> tuple[BaseException, ...]:
-    return exc.exceptions if isinstance(exc, BaseExceptionGroup) else ()
+    members: tuple[BaseException, ...] = getattr(exc, "exceptions", ()) if _is_group(exc) else ()
+    return members
+
+
+def _is_group(exc: BaseException) -> bool:
+    return isinstance(exc, BaseExceptionGroup)
 
 
 def _attempt(pack: Callable[[], bytes | None]) -> bytes | None:
@@ -158,16 +162,18 @@ def _own_pickle(exc: BaseException, dumps: Callable[[Any], bytes], loads: Callab
 
 def _bare_pickle(exc: BaseException, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]) -> bytes | None:
     # As tblib does it: class, args and attributes, past the constructor.
-    args = (exc.message,) if isinstance(exc, BaseExceptionGroup) else exc.args
+    args = exc.args[:1] if _is_group(exc) else exc.args
     pickled = dumps((type(exc), args, exc.__dict__))
     copy = _bare(loads(pickled), list(_members(exc)))
     return pickled if type(copy) is type(exc) and str(copy) == str(exc) else None
 
 
 def _bare(parts: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]], members: list[Any]) -> BaseException:
+    cls: Any
     cls, args, attributes = parts
+    exc: BaseException
     if members:
-        exc = BaseExceptionGroup.__new__(cls, args[0], members)  # type: ignore[type-var]
+        exc = BaseExceptionGroup.__new__(cls, args[0], members)
     else:
         exc = cls.__new__(cls, *args)
         exc.args = args
@@ -219,7 +225,7 @@ def _traceback(lines: list[Line]) -> Any:
     if following is None:
         return None
     try:
-        return Traceback.from_dict(following).as_traceback()
+        tblib: Any = importlib.import_module("tblib")  # which has no types
+        return tblib.Traceback.from_dict(following).as_traceback()
     except Exception:  # noqa: BLE001 - a traceback is a help to people; the text has it too
         return None
-

@@ -10,9 +10,12 @@ import pickle
 import sys
 import types
 import weakref
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cloudpickle
+if TYPE_CHECKING:
+    from pickle import Pickler as CloudPickler  # what cloudpickle's is, and cloudpickle has no types
+else:
+    from cloudpickle import Pickler as CloudPickler
 
 # Classes sent by value (those of ``__main__`` and of functions) keep their identity by a number:
 # the host knows which class it sent under it, the worker which class it made of it.  A process may
@@ -31,10 +34,11 @@ class Unpicklable(TypeError):
     """Refused by one of the rules here; the text says what and why."""
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]  # cloudpickle may come without types
+class _Pickler(CloudPickler):
     """cloudpickle's, plus the rules that both directions share."""
 
     def reducer_override(self, obj: Any) -> Any:
+        same = obj  # which type checkers do not narrow to a type with unknown parameters
         if isinstance(obj, types.FunctionType):
             return self._function(obj)
         if isinstance(obj, type):
@@ -42,11 +46,11 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]  # clo
         if isinstance(obj, types.CodeType):
             return _reduce_code(obj)
         if isinstance(obj, contextvars.ContextVar):
-            return _reduce_var(obj)
-        if isinstance(obj, io.TextIOWrapper) and obj not in (sys.stdin, sys.stdout, sys.stderr):
+            return _reduce_var(same)
+        if isinstance(obj, io.TextIOWrapper) and same not in (sys.stdin, sys.stdout, sys.stderr):
             # cloudpickle would send a copy of the content that reads like a file and is none.
             raise Unpicklable("an open file cannot travel")
-        return super().reducer_override(obj)
+        return super().reducer_override(same)
 
     def _function(self, function: types.FunctionType) -> Any:
         if _behind_decorator(function):
@@ -151,7 +155,7 @@ def trial_loads(pickled: bytes) -> Any:
     return _TrialUnpickler(io.BytesIO(pickled)).load()
 
 
-def dumps(obj: Any, pickler: type[RequestPickler] | type[ReplyPickler]) -> bytes:
+def dumps(obj: Any, pickler: type[RequestPickler | ReplyPickler]) -> bytes:
     """Pickle one object by the rules of ``pickler``."""
     with io.BytesIO() as file:
         pickler(file).dump(obj)
@@ -214,7 +218,7 @@ def _reduce_var(var: contextvars.ContextVar[Any]) -> Any:
             if value is var:
                 return getattr, (module, name)
     try:
-        default = (contextvars.Context().run(var.get),)
+        default: tuple[Any, ...] = (contextvars.Context().run(var.get),)
     except LookupError:
         default = ()
     return _make_var, (var.name, id(var), default)
@@ -222,8 +226,10 @@ def _reduce_var(var: contextvars.ContextVar[Any]) -> Any:
 
 def _make_var(name: str, key: int, default: tuple[Any, ...]) -> contextvars.ContextVar[Any]:
     # Kept for good, as a module would: each ContextVar made is kept by the contexts it is set in.
-    var = _made_vars.get((name, key))
-    if var is None:
-        var = contextvars.ContextVar(name, default=default[0]) if default else contextvars.ContextVar(name)
-        _made_vars[name, key] = var
-    return var
+    known = _made_vars.get((name, key))
+    if known is not None:
+        return known
+    made: contextvars.ContextVar[Any] = (
+        contextvars.ContextVar(name, default=default[0]) if default else contextvars.ContextVar(name)
+    )
+    return _made_vars.setdefault((name, key), made)

@@ -6,6 +6,7 @@ import marshal
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from toolexec_strategies._remote._wire import Payload
 
@@ -20,7 +21,7 @@ def import_path() -> list[str]:
 def current_folder() -> str | None:
     """The working folder, or None when it is gone."""
     try:
-        return os.getcwd()
+        return os.getcwd()  # noqa: PTH109 - on the path of every call
     except OSError:
         return None
 
@@ -41,9 +42,8 @@ class Settings:
         """What a worker has to take over before the next call."""
         # Decoding the whole environment costs 70 us, so its undecoded form is compared where there
         # is one: os.environ keeps it under a name that is not public.
-        raw = getattr(os.environ, "_data", None)
-        environment = dict(raw if isinstance(raw, dict) else os.environ)
-        now = (environment, import_path(), current_folder())
+        raw: Any = getattr(os.environ, "_data", os.environ)
+        now = (dict(raw), import_path(), current_folder())
         if now != self._seen:
             self._packed = self._pack(*now[1:])
             self._seen = now
@@ -63,7 +63,7 @@ def pack_path(path: list[str]) -> bytes:
 
 def apply_settings(payload: Payload) -> None:
     """In a worker: take them over."""
-    path, folder, changed, gone = marshal.loads(payload)
+    path, folder, changed, gone = marshal.loads(payload)  # noqa: S302 - see S301
     sys.path[:] = path
     if folder is not None:
         try:

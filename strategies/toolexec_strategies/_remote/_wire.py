@@ -31,7 +31,7 @@ Payload = bytes | bytearray | memoryview
 Frame = tuple[bytes, Payload]
 
 
-class Garbled(Exception):  # noqa: N818 - an event on the wire, not an error of the reader
+class Garbled(Exception):
     """What came over the wire is no frame."""
 
 

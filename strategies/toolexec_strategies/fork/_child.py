@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 import types
 from contextvars import Context
 from typing import Any, NoReturn
@@ -40,7 +41,7 @@ def live(fd: int, server: int, warm: list[tuple[bytes, bytes]] | None) -> NoRetu
     try:
         _Child(fd).run(server, warm)
     except BaseException:  # noqa: BLE001 - whatever it is, this process must never return into the server's loop
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
         os._exit(70)  # EX_SOFTWARE
     os._exit(0)
 
@@ -193,5 +194,5 @@ def _flush(stream: Any) -> None:
     try:
         if stream is not None:
             stream.flush()
-    except BaseException:  # noqa: BLE001, S110 - closed by the tool, or its other end is gone
+    except BaseException:  # noqa: BLE001 - closed by the tool, or its other end is gone
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import signal
@@ -18,6 +19,8 @@ from toolexec_strategies.fork._spare import Exited, Spare
 
 if TYPE_CHECKING:
     from toolexec_strategies.fork._strategy import ForkStrategy
+
+_log = logging.getLogger("toolexec")
 
 # A child ends within a millisecond of its answer, unless flushing its output blocks; then it is killed.
 _EXIT_S: Final = 1.0
@@ -50,6 +53,9 @@ class Flight:
         """Run the call and deliver it; never raises."""
         try:
             self._fly()
+        except Exception as exc:  # noqa: BLE001 - a fault of ours; whoever waits must not wait for ever
+            self.job.deliver(_lost(f"the fork strategy met an error of its own; please report it: {exc!r}"))
+            _log.exception("toolexec: the fork strategy met an error of its own; please report it")
         finally:
             self.job.slot = None  # or job and flight would keep each other, arguments and all
 

@@ -27,7 +27,7 @@ _END_S: Final = 3.0
 _OWN_X_OPTIONS: Final = ("importtime", "perf", "perf_jit", "presite", "showrefcount")
 
 
-class ServerGone(Exception):  # noqa: N818 - an event of the server's life
+class ServerGone(Exception):
     """The server ended, or cannot fork; the text says which."""
 
 
@@ -311,10 +311,7 @@ class ServerProcess:
 
 def _command(fd: int) -> list[str]:
     """What starts a server that finds toolexec where this process found it."""
-    code = (
-        f"import sys; sys.path[:] = {import_path()!r}\n"
-        f"from toolexec_strategies.fork._server import main; main({fd})"
-    )
+    code = f"import sys; sys.path[:] = {import_path()!r}\nfrom toolexec_strategies.fork._server import main; main({fd})"
     return [sys.executable, *_flags(), "-c", code]
 
 

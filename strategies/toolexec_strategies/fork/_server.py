@@ -63,7 +63,7 @@ class _Server:
         signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGURG})
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _wake)
         signal.set_wakeup_fd(self.waker, warn_on_full_buffer=False)
 
     def run(self) -> None:
@@ -88,7 +88,7 @@ class _Server:
             _signal_group(message.first, message.second)
         elif message.kind == _control.IMPORT:
             self.epoch = message.first
-            self.load(*marshal.loads(message.payload))
+            self.load(*marshal.loads(message.payload))  # noqa: S302 - see S301
 
     def load(self, names: list[str], path: list[str], folder: str | None) -> None:
         """Import modules for the children to come, and report each, so that the host knows at which one this died."""
@@ -102,7 +102,7 @@ class _Server:
         for name in names:
             try:
                 importlib.import_module(name)
-            except BaseException:  # noqa: BLE001, S110 - its call's child imports it again, and its error is that call's
+            except BaseException:  # noqa: BLE001 - its call's child imports it again, and its error is that call's
                 pass
             self.own_signals()
             # A fork copies one thread, and every lock that any other thread holds.
@@ -177,6 +177,10 @@ class _Server:
             self.reap()
             if self.exit_pipes:
                 time.sleep(0.001)
+
+
+def _wake(_number: int, _frame: object) -> None:
+    """A handler has to be there for the wake-up descriptor to be written to."""
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -16,7 +16,7 @@ from toolexec_strategies.fork import _control, _platform
 _SIGNALLER_S: Final = 0.5
 
 
-class Exited(Exception):  # noqa: N818 - an event of the child's life
+class Exited(Exception):
     """The child ended, and all it had written was read.
 
     Attributes:

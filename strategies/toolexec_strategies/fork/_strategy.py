@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from toolexec.lowlevel import Job, LoopKind, Strategy, usable_cpus
 from toolexec_strategies._remote._carry import Request
@@ -54,7 +54,10 @@ class ForkStrategy(Strategy):
         super().__init__(grace=grace, window=window)
         self.start_timeout = _check_timeout(start_timeout)
         self._preload = _check_preload(preload)
-        self._forget_all()
+        self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
+        self._preloads = Preloads(self._preload)
+        self._servers: list[ServerProcess] = []
+        self._current: ServerProcess | None = None
 
     def _default_window(self) -> int | None:
         return max(2, usable_cpus())
@@ -82,16 +85,20 @@ class ForkStrategy(Strategy):
 
     def shutdown(self) -> None:
         with self._guard:
-            servers, self._servers, self._current = self._servers, [], None
+            servers = list(self._servers)
+            self._servers.clear()
+            self._current = None
         for server in servers:
             server.end()
         retire_idle()
 
     def reset_after_fork(self) -> None:
-        servers = self._servers
-        self._forget_all()
-        for server in servers:
+        for server in self._servers:
             server.forget()
+        self._guard = threading.Lock()  # somebody in the parent may hold the old one
+        self._preloads = Preloads(self._preload)
+        self._servers.clear()
+        self._current = None
 
     def server_for(self, request: Request, *, is_async: bool, loop: LoopKind) -> ServerProcess:
         """A server that has imported what the call needs, entered for this call; on a worker thread.
@@ -129,19 +136,14 @@ class ForkStrategy(Strategy):
     def _on_thread_left(self, name: str) -> None:
         self._preloads.avoid(name, "leaves a thread running when it is imported")
 
-    def _forget_all(self) -> None:
-        self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
-        self._preloads = Preloads(self._preload)
-        self._servers: list[ServerProcess] = []
-        self._current: ServerProcess | None = None
-
 
 def _check_preload(preload: object) -> bool | tuple[str, ...]:
     if isinstance(preload, bool):
         return preload
-    if isinstance(preload, str) or not isinstance(preload, Sequence) or not all(isinstance(n, str) for n in preload):
+    names = tuple(cast("Sequence[object]", preload)) if isinstance(preload, list | tuple) else (None,)
+    if not all(isinstance(name, str) for name in names):
         raise TypeError(f"preload is {preload!r}: it takes True, False or a list of module names")
-    return tuple(preload)
+    return cast("tuple[str, ...]", names)
 
 
 def _check_timeout(timeout: object) -> float:

@@ -26,6 +26,7 @@ class Pool:
     def __init__(self, most_idle: int) -> None:
         self.idle: list[Interpreter] = []
         self.live: set[Interpreter] = set()
+        self._left: set[Interpreter] = set()
         self._most_idle = most_idle
         self._shut = False
         _pools.add(self)
@@ -47,7 +48,14 @@ class Pool:
                 self._drop_idle()
         else:
             self.live.discard(inside)
+            self._left.discard(inside)
             inside.release()
+
+    def leave(self, inside: Interpreter) -> None:
+        """A call there was left behind: nobody waits for this one any more; it ends when the body does."""
+        self._left.add(inside)
+        self.live.discard(inside)
+        inside.end()
 
     def shut(self) -> None:
         """Close what is idle, wait for it (bounded), and have the others end after their calls."""
@@ -66,11 +74,11 @@ class Pool:
         deadline = time.monotonic() + _END_S
         for inside in closing:
             inside.gone.wait(max(0.0, deadline - time.monotonic()))
-        return not self.live
+        return not self.live and not self._left
 
     def forget(self) -> None:
         """In a forked copy of the host, which has no other interpreters: close what was inherited."""
-        for inside in self.live:
+        for inside in self.live | self._left:
             inside.forget()
             _forgotten.append(inside)
 
@@ -95,8 +103,8 @@ _forgotten: list[Interpreter] = []
 def _before_fork() -> None:
     # CPython 3.14 and 3.15: with any subinterpreter alive, the child dies of SIGSEGV inside os.fork()
     # itself, before any code of ours could run there.  (subprocess forks in C and is not affected.)
-    # Not a comprehension in all(): every pool has to be closed.
-    if not all([pool.close_idle() for pool in list(_pools)]):
+    none_left = [pool.close_idle() for pool in list(_pools)]
+    if not all(none_left):
         _log.warning(
             "toolexec: os.fork() while a tool runs in a subinterpreter: this version of Python is likely to crash in "
             "the child; use subprocess, multiprocessing's spawn or forkserver, or the fork strategy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import ClassVar
 
@@ -13,19 +14,32 @@ from toolexec_strategies._remote._wire import Garbled
 from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.interpreter._inside import WHERE
 from toolexec_strategies.interpreter._pool import Pool
+from toolexec_strategies.interpreter._worker import Interpreter
+
+_log = logging.getLogger("toolexec")
 
 
 class _Flight:
     """One job and the interpreter it runs in."""
 
-    __slots__ = ("job", "left", "pool")
+    __slots__ = ("inside", "job", "left", "pool")
 
     def __init__(self, pool: Pool, job: Job) -> None:
         self.pool = pool
         self.job = job
+        self.inside: Interpreter | None = None
         self.left = False
 
     def fly(self) -> None:
+        """Run the call and deliver it; never raises."""
+        try:
+            self._fly()
+        except Exception as exc:  # noqa: BLE001 - a fault of ours; whoever waits must not wait for ever
+            error = WorkerLost(f"the interpreter strategy met an error of its own; please report it: {exc!r}")
+            self.job.deliver(Outcome("lost", exception=error))
+            _log.exception("toolexec: the interpreter strategy met an error of its own; please report it")
+
+    def _fly(self) -> None:
         job = self.job
         try:
             payload = pack_request(job.parcel, "interpreter").payload
@@ -37,7 +51,7 @@ class _Flight:
             job.slot = None
             job.deliver(job.stopped())
             return
-        inside = self.pool.take()
+        inside = self.inside = self.pool.take()
         try:
             inside.request(payload)
             del payload
@@ -97,6 +111,8 @@ class InterpreterStrategy(Strategy):
         flight = job.slot
         if isinstance(flight, _Flight):
             flight.left = True
+            if flight.inside is not None:
+                flight.pool.leave(flight.inside)
 
     def shutdown(self) -> None:
         self._pool.shut()

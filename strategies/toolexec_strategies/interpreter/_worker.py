@@ -90,6 +90,6 @@ class Interpreter:
             if inside is not None:
                 try:
                     inside.close()  # waits for threads that a tool left inside
-                except Exception:  # noqa: BLE001, S110 - whatever holds it, nobody can do more
+                except Exception:  # noqa: BLE001 - whatever holds it, nobody can do more
                     pass
             self.gone.set()
