@@ -17,9 +17,9 @@ THREAD = Harness("thread", _named("thread"), home="thread", nests=True)
 ASYNCIO = Harness("asyncio", _named("asyncio"), home="asyncio", nests=True)
 TRIO = Harness("trio", _named("trio"), home="trio", nests=True)
 # A call here costs milliseconds, so there are fewer of them.
-FORK = Harness("fork", _named("fork"), home="process", nests=True, survives_death=True, scale=0.06)
+FORK = Harness("fork", _named("fork"), home="process", nests=True, survives_death=True, scale=0.04)
 # Its tools cannot make calls themselves: pydantic, which reads their arguments, refuses to load there.
-INTERPRETER = Harness("interpreter", _named("interpreter"), home="interpreter", scale=0.06)
+INTERPRETER = Harness("interpreter", _named("interpreter"), home="interpreter", scale=0.04)
 # A third party's, from tests/plugin_dist.
 # Its pool has a size, so calls in it that make calls might wait for each other.
 POOL = Harness("pool", _named("pool"), home="thread")

@@ -12,8 +12,6 @@ import toolexec
 from contract import harnesses
 from toolexec.testing import CHECKS, Check, Driver, Harness, assert_no_leftovers, drivers, run_check, unmet
 
-CASES = [pytest.param(check, driver, id=f"{check.__name__}-{driver}") for check in CHECKS for driver in drivers(check)]
-
 
 @pytest.fixture(scope="class")
 def ready(request: pytest.FixtureRequest) -> Iterator[Harness]:
@@ -46,12 +44,20 @@ class Contract:
 
     harness: ClassVar[Harness]
 
-    @pytest.mark.parametrize(("check", "driver"), CASES)
     def test_keeps(self, ready: Harness, check: Check, driver: Driver) -> None:
         reason = unmet(ready, check)
         if reason is not None:
             pytest.skip(reason)
         run_check(ready.under(driver), check)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each check under each of the ways to wait that it is for."""
+    if metafunc.cls is not None and issubclass(metafunc.cls, Contract):
+        harness = metafunc.cls.harness
+        cases = [(check, driver) for check in CHECKS for driver in drivers(harness, check)]
+        ids = [f"{check.__name__}-{driver}" for check, driver in cases]
+        metafunc.parametrize(("check", "driver"), cases, ids=ids)
 
 
 class TestSequential(Contract):

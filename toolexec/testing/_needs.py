@@ -14,6 +14,7 @@ Need = Callable[[Harness], str | None]
 
 _needs: dict[Check, tuple[Need, ...]] = {}
 _drivers: dict[Check, tuple[Driver, ...]] = {}
+_about_the_body: set[Check] = set()
 
 
 def needs(*wanted: Need) -> Callable[[C], C]:
@@ -36,9 +37,16 @@ def only_under(*names: Driver) -> Callable[[C], C]:
     return note
 
 
-def drivers(check: Check) -> tuple[Driver, ...]:
+def about_the_body(check: C) -> C:
+    """The check looks only at what a body does: if that shares nothing with its caller, one way to wait is enough."""
+    _about_the_body.add(check)
+    return check
+
+
+def drivers(harness: Harness, check: Check) -> tuple[Driver, ...]:
     """The ways to wait that a check is for; one that brings its own threads and loops is for "sync" only."""
-    return _drivers.get(check, DRIVERS)
+    names = _drivers.get(check, DRIVERS)
+    return names[:1] if harness.isolated and check in _about_the_body else names
 
 
 def unmet(harness: Harness, check: Check) -> str | None:

@@ -38,7 +38,7 @@ def run_suite(
             assert set(skipped) == {"check_calls_never_overlap", ...}
 
     Blocks; not for the thread of a running loop.  Whoever has a test framework may rather
-    parametrize over ``CHECKS`` and ``drivers``, and have a test for each.
+    have a test for each of ``CHECKS`` under each of its ``drivers``.
 
     Args:
         harness: The strategy, not entered yet.
@@ -63,7 +63,7 @@ def run_suite(
                 skipped[check.__name__] = reason
                 report(f"{check.__name__}: does not apply, {reason}")
                 continue
-            for driver in drivers(check):
+            for driver in drivers(harness, check):
                 line = f"{check.__name__}, waiting under {driver}"
                 try:
                     run_check(harness.under(driver), check)

@@ -6,6 +6,7 @@ import toolexec
 from toolexec import Return, ToolFailed
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
+from toolexec.testing._needs import about_the_body
 from toolexec.testing._threads import on_threads
 
 
@@ -34,6 +35,7 @@ def check_failure_discards_no_sibling(harness: Harness) -> None:
     assert (returns[0].value, returns[2].value) == (2, 4), returns
 
 
+@about_the_body
 def check_system_exit(harness: Harness) -> None:
     """A tool that exits is a tool that failed; nothing else ends."""
     for name in ("fail", "afail"):
@@ -44,6 +46,7 @@ def check_system_exit(harness: Harness) -> None:
         assert sibling.value == 2, sibling
 
 
+@about_the_body
 def check_base_exception(harness: Harness) -> None:
     """So is one that no ``except Exception`` catches."""
     for name in ("fail", "afail"):
@@ -64,6 +67,7 @@ def check_keyboard_interrupt_off_the_main_thread(harness: Harness) -> None:
         _says(ret, "KeyboardInterrupt", "pressed by the tool")
 
 
+@about_the_body
 def check_failure_without_a_text(harness: Harness) -> None:
     """The message is never empty: it names the type at least."""
     (ret,) = harness.run([tools.fail], [("fail", {"kind": "blank"})])
@@ -72,6 +76,7 @@ def check_failure_without_a_text(harness: Harness) -> None:
     assert "AssertionError" in ret.value["message"], ret
 
 
+@about_the_body
 def check_cause_and_notes(harness: Harness) -> None:
     """Cause, notes and the frames below come along, from wherever the body ran."""
     (ret,) = harness.run([tools.fail_with_a_cause], [("fail_with_a_cause", None)])
@@ -85,6 +90,7 @@ def check_cause_and_notes(harness: Harness) -> None:
         assert expected in trace, trace
 
 
+@about_the_body
 def check_failing_constructor(harness: Harness) -> None:
     """A Tool class that cannot be made is that call's failure."""
 

@@ -11,10 +11,11 @@ from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
 from toolexec.testing._journal import Journal
-from toolexec.testing._needs import isolated, needs, survives_death
+from toolexec.testing._needs import about_the_body, isolated, needs, survives_death
 
 
 @needs(isolated)
+@about_the_body
 def check_what_cannot_travel_there(harness: Harness) -> None:
     """A tool that captured a lock is answered before anything ran, naming tool and name; its sibling runs."""
     lock = threading.Lock()
@@ -35,6 +36,7 @@ def check_what_cannot_travel_there(harness: Harness) -> None:
 
 
 @needs(isolated)
+@about_the_body
 def check_argument_that_cannot_travel(harness: Harness) -> None:
     """So is a call whose argument cannot travel."""
 
@@ -50,6 +52,7 @@ def check_argument_that_cannot_travel(harness: Harness) -> None:
 
 
 @needs(isolated)
+@about_the_body
 def check_result_that_cannot_travel_back(harness: Harness) -> None:
     """A result that cannot travel is ``unsendable`` and names its type; the strategy goes on."""
     calls = [("give", {"kind": "lock"}), ("add", {"a": 1}), ("give", {"kind": "lambda"})]
@@ -61,6 +64,7 @@ def check_result_that_cannot_travel_back(harness: Harness) -> None:
 
 
 @needs(isolated)
+@about_the_body
 def check_exception_that_cannot_travel(harness: Harness) -> None:
     """What a tool raises stays ``raised``, with type, text and trace, if it cannot be pickled or made again, too."""
     calls = [("fail", {"kind": "two"}), ("fail", {"kind": "lock"}), ("add", {"a": 1})]
@@ -76,6 +80,7 @@ def check_exception_that_cannot_travel(harness: Harness) -> None:
 
 
 @needs(isolated)
+@about_the_body
 def check_large_values(harness: Harness) -> None:
     """Megabytes go both ways, several at once."""
 

@@ -11,7 +11,7 @@ from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import LIMIT_S
 from toolexec.testing._gate import Gate
 from toolexec.testing._harness import Harness
-from toolexec.testing._needs import concurrent, needs, nests, only_under
+from toolexec.testing._needs import about_the_body, concurrent, needs, nests, only_under
 from toolexec.testing._threads import on_threads
 
 
@@ -72,6 +72,7 @@ def check_max_in_flight(harness: Harness) -> None:
     assert journal.most_at_once() == 2, journal.lines()
 
 
+@about_the_body
 def check_resource(harness: Harness) -> None:
     """Calls that name one resource never overlap, whichever tools they are of."""
     journal = harness.journal()
@@ -82,6 +83,7 @@ def check_resource(harness: Harness) -> None:
     assert journal.most_at_once() == 1, journal.lines()
 
 
+@about_the_body
 def check_exclusive(harness: Harness) -> None:
     """An exclusive call begins when all before it have ended, and ends before any after it begins."""
     journal = harness.journal()

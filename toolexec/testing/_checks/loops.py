@@ -10,7 +10,7 @@ from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import in_company, run
 from toolexec.testing._harness import Harness
-from toolexec.testing._needs import concurrent, needs, only_under
+from toolexec.testing._needs import about_the_body, concurrent, needs, only_under
 
 
 @only_under("asyncio", "trio")
@@ -93,6 +93,7 @@ def check_blocking_wait_for_a_running_group_is_refused(harness: Harness) -> None
     assert ret.value == "0", ret
 
 
+@about_the_body
 def check_tool_may_run_a_loop_of_its_own(harness: Harness) -> None:
     """A sync body is on a thread where no loop runs, so it may run one, of either kind."""
     returns = harness.run([tools.run_loops], [("run_loops", None)] * 2)

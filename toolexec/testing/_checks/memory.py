@@ -10,7 +10,7 @@ import toolexec
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import settle
 from toolexec.testing._harness import Harness
-from toolexec.testing._needs import in_process, isolated, needs, only_under
+from toolexec.testing._needs import about_the_body, in_process, isolated, needs, only_under
 
 VARIABLE: ContextVar[str] = ContextVar("toolexec_testing_variable", default="unset")
 
@@ -31,6 +31,7 @@ async def aswap(new: str) -> str:
     return old
 
 
+@about_the_body
 def check_arguments_are_the_callers(harness: Harness) -> None:
     """A tool that empties what it was given changes nothing in the caller's call records."""
     options = {"inner": {"a": {"deep": [1]}}, "list": ["b", "c"]}
@@ -113,6 +114,7 @@ def check_values_are_passed_by_identity(harness: Harness) -> None:
 
 
 @needs(isolated)
+@about_the_body
 def check_host_memory_is_out_of_reach(harness: Harness) -> None:
     """What an isolated body changes, it changes in its own copy."""
     seen: list[int] = []

@@ -6,6 +6,7 @@ import toolexec
 from toolexec.testing import _ordered_tools as ordered
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
+from toolexec.testing._needs import about_the_body
 
 
 def check_unknown_tool(harness: Harness) -> None:
@@ -20,6 +21,7 @@ def check_unknown_tool(harness: Harness) -> None:
     assert isinstance(returns[0].exception, toolexec.NoSuchToolError), returns[0]
 
 
+@about_the_body
 def check_bad_arguments(harness: Harness) -> None:
     """Arguments that do not fit are answered, and the body never runs."""
     journal = harness.journal()
@@ -40,6 +42,7 @@ def check_bad_arguments(harness: Harness) -> None:
     assert all(isinstance(ret.exception, toolexec.ArgumentsError) for ret in returns if not ret.ok), returns
 
 
+@about_the_body
 def check_broken_json(harness: Harness) -> None:
     """Broken JSON is never taken for no arguments: the body never runs, the answer shows a short excerpt."""
     journal = harness.journal()
@@ -68,6 +71,7 @@ def check_refused_before_and_after(harness: Harness) -> None:
     assert [ret.status for ret in returns] == ["ok", "bad_arguments", "unknown_tool", "ok"], returns
 
 
+@about_the_body
 def check_nothing_but_refused(harness: Harness) -> None:
     """A Group in which nothing runs settles all the same."""
     returns = harness.run([tools.add], [("nobody", {}), ("add", "[")])
@@ -75,6 +79,7 @@ def check_nothing_but_refused(harness: Harness) -> None:
     assert [ret.status for ret in returns] == ["unknown_tool", "bad_arguments"], returns
 
 
+@about_the_body
 def check_duplicate_ids(harness: Harness) -> None:
     """Two calls with one id both run, once, and have their own Returns, by position."""
     journal = harness.journal()
@@ -88,6 +93,7 @@ def check_duplicate_ids(harness: Harness) -> None:
     assert journal.lines() == ["ran"], journal.lines()
 
 
+@about_the_body
 def check_missing_ids(harness: Harness) -> None:
     """Calls without an id, or with an empty one, are matched by position."""
     calls = [

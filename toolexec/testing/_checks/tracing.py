@@ -12,7 +12,7 @@ from toolexec import Context, Function, Progress, Return, Tracer
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import settle
 from toolexec.testing._harness import Harness, records
-from toolexec.testing._needs import only_under
+from toolexec.testing._needs import about_the_body, only_under
 from toolexec.testing._recording_tracer import RecordingTracer
 
 _CALLS = [
@@ -58,6 +58,7 @@ def check_traced_before_the_return_is_visible(harness: Harness) -> None:
     assert context.returns == returns, context.returns
 
 
+@about_the_body
 def check_raising_tracer(harness: Harness) -> None:
     """A tracer that raises is logged once and not called again; the calls go on."""
     told: list[str | None] = []
@@ -105,6 +106,7 @@ def check_progress_before_the_return(harness: Harness) -> None:
     assert {pid for _, pid in seen} == {os.getpid()}, seen
 
 
+@about_the_body
 def check_raising_progress_callback(harness: Harness) -> None:
     """A callback that raises is logged, and the call goes on."""
 

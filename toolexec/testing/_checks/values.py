@@ -11,6 +11,7 @@ from toolexec import Progress
 from toolexec.testing import _tools as tools
 from toolexec.testing._harness import Harness
 from toolexec.testing._journal import Journal
+from toolexec.testing._needs import about_the_body
 
 
 def check_value(harness: Harness) -> None:
@@ -24,6 +25,7 @@ def check_value(harness: Harness) -> None:
     assert ret.unwrap() == 5
 
 
+@about_the_body
 def check_defaults(harness: Harness) -> None:
     """What the model leaves out is filled from the signature; arguments may come as text."""
     returns = harness.run([tools.add], [("add", {"a": 2}), ("add", '{"a": 3}')])
@@ -31,6 +33,7 @@ def check_defaults(harness: Harness) -> None:
     assert [ret.value for ret in returns] == [3, 4], returns
 
 
+@about_the_body
 def check_none(harness: Harness) -> None:
     """None is a value like any other."""
     (ret,) = harness.run([tools.nothing], [("nothing", None)])
@@ -38,6 +41,7 @@ def check_none(harness: Harness) -> None:
     assert (ret.value, ret.status) == (None, "ok"), ret
 
 
+@about_the_body
 def check_status_never_comes_from_the_value(harness: Harness) -> None:
     """A tool may return what an error form looks like."""
     (ret,) = harness.run([tools.looks_failed], [("looks_failed", None)])
@@ -72,6 +76,7 @@ def check_generator_tool(harness: Harness) -> None:
     _parts_arrive(harness, tools.parts)
 
 
+@about_the_body
 def check_async_generator_tool(harness: Harness) -> None:
     """The same of an async generator."""
     _parts_arrive(harness, tools.aparts)
@@ -85,6 +90,7 @@ def _parts_arrive(harness: Harness, tool: toolexec.Function) -> None:
     assert [(one.done, one.data) for one in seen] == [(1, 0), (2, 1), (3, 2), (4, 3)], seen
 
 
+@about_the_body
 def check_tool_of_no_parts(harness: Harness) -> None:
     """A generator that yields nothing has the empty list as its value."""
     seen: list[Progress] = []
@@ -94,6 +100,7 @@ def check_tool_of_no_parts(harness: Harness) -> None:
     assert seen == [], seen
 
 
+@about_the_body
 def check_awaitable_results_are_awaited(harness: Harness) -> None:
     """Whatever awaitable a callable returns is awaited, and its body runs once."""
     for kind, call in _awaitable_forms().items():
@@ -137,6 +144,7 @@ def _awaitable_forms() -> dict[str, Any]:
     }
 
 
+@about_the_body
 def check_class_tool(harness: Harness) -> None:
     """A Tool class gets an instance of its own for every call."""
 
@@ -156,6 +164,7 @@ def check_class_tool(harness: Harness) -> None:
     assert [ret.value for ret in returns] == [1, 1, 1], returns
 
 
+@about_the_body
 def check_closure(harness: Harness) -> None:
     """A function made inside another one runs with what it captured."""
     captured = [1, 2, 3]
