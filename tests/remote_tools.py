@@ -1,7 +1,7 @@
 """Tools for the isolated strategies, importable in a worker; each does one thing a test looks at."""
 
 # Pipes, /proc and descriptors are not what pathlib is for, and here everything is caught:
-# ruff: noqa: PTH112, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
+# ruff: noqa: PTH112, PTH115, PTH116, PTH123, PTH208, BLE001, ASYNC110, ASYNC230, SIM115, SIM117, RUF100
 
 from __future__ import annotations
 
@@ -47,10 +47,17 @@ def where() -> dict[str, Any]:
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         "stdin": os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev,
         "output": os.fstat(1) == os.fstat(2),
-        "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd")) if os.path.isdir("/proc") else [],
+        "wires": [target for fd in range(3, 64) if (target := _target(fd)).startswith(("socket:", "pipe:"))],
         "random": random.random(),
         "threads": threading.active_count(),
     }
+
+
+def _target(fd: int) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return ""
 
 
 @tx.tool
@@ -382,3 +389,18 @@ def pool_of_processes() -> list[int]:
 
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(abs, [-1, -2, -3])
+
+
+class _Busy:
+    def __del__(self) -> None:
+        for _ in range(300):
+            pass
+
+
+@tx.tool
+def makes_garbage(note: str) -> None:
+    """Spend nearly all the time where an exception that is raised is dropped."""
+    with open(note, "w"):
+        pass
+    while True:
+        _Busy()

@@ -9,14 +9,14 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import unpack_outcome, unpack_progress
 
 
-def hear(job: Job, reader: _wire.Reader, where: str, started: Callable[[], object] | None = None) -> Outcome:
+def hear(job: Job, reader: _wire.Reader, where: str, heard: Callable[[], object] | None = None) -> Outcome:
     """Listen until the result; the outcome is not delivered yet.
 
     Args:
         job: The call.
         reader: Reads what its worker says.
         where: What the worker is, in words.
-        started: Called when the body has begun.
+        heard: Called when an ask has reached the call.
 
     Raises:
         EOFError: The worker closed the wire before it answered.
@@ -30,9 +30,9 @@ def hear(job: Job, reader: _wire.Reader, where: str, started: Callable[[], objec
                 outcome.reason = job.call.reason  # the words of this process are the newest
             return outcome
         if kind == _wire.STARTED:
-            job.begin()  # False: it was asked meanwhile, which `started` looks at
-            if started is not None:
-                started()
+            job.begin()  # False: it was asked meanwhile, and the worker is told of that on its own way
+        elif kind == _wire.HEARD and heard is not None:
+            heard()
         elif kind == _wire.PROGRESS:
             progress = unpack_progress(payload)
             if progress is not None:

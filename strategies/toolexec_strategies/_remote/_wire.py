@@ -14,9 +14,10 @@ ASK: Final = b"A"  # stop, please; the payload is the reason
 # Worker to host:
 STARTED: Final = b"S"  # the body begins now
 PROGRESS: Final = b"P"
+HEARD: Final = b"H"  # the ask has reached the call
 RESULT: Final = b"R"  # a packed outcome; nothing follows it
 
-_KINDS: Final = SETTINGS + REQUEST + ASK + STARTED + PROGRESS + RESULT
+_KINDS: Final = SETTINGS + REQUEST + ASK + STARTED + PROGRESS + HEARD + RESULT
 _HEADER: Final = struct.Struct("!cQ")
 
 # Small frames come several in one read; a payload larger than this is read straight into its own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import socket
@@ -56,8 +57,9 @@ class _Child:
         self.lock = threading.Lock()  # frames of a tool's several threads must not mix
         self.call: CurrentCall | None = None
         self.asked = False
-        self.posting = False
-        self.owed = False
+        self.posting = False  # is the main thread writing a frame?
+        self.owed = False  # an ask that came meanwhile
+        self.delivered = False  # the Interrupt was raised, or the body's task cancelled
 
     def run(self, server: int, warm: list[tuple[bytes, bytes]] | None) -> None:
         os.setsid()
@@ -76,6 +78,7 @@ class _Child:
             os._exit(0)
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             _flush(stream)
+        self.posting = True  # an ask that comes now is too late
         if not self._send(_wire.RESULT, payload):
             os._exit(NO_WIRE)
 
@@ -117,16 +120,27 @@ class _Child:
 
     def _on_ask(self, _number: int, frame: types.FrameType | None) -> None:
         self.asked = True
+        if self.posting:
+            self.owed = True  # half a frame on the wire would be the end of the call: _post goes on from here
+            return
+        # Signals are sent again until this arrives, so one may well come while it is being sent.
+        self.posting = True
+        try:
+            self._send(_wire.HEARD, b"")
+        finally:
+            self.posting = self.owed = False
         call = self.call
-        if call is None:  # the request may not be read yet: leave the wire alone, and see _adopt
+        if call is None:  # the request may not be read yet: leave what comes in alone, and see _adopt
             return
         if not call.asked:
             self._tell(call)
+        if self.delivered:  # a signal was sent again, because of another that seemed lost
+            return
         if call.cancels:  # the body awaits in a loop of its own: its task is cancelled natively
+            self.delivered = True
             call.cancel_once()
-        elif self.posting:
-            self.owed = True  # half a frame on the wire would be the end of the call: _post raises
         elif _under_entry(frame):
+            self.delivered = True
             raise call.interrupt()
 
     def _tell(self, call: CurrentCall) -> None:
@@ -157,8 +171,7 @@ class _Child:
             self.posting = False
         if self.owed:
             self.owed = False
-            assert self.call is not None
-            raise self.call.interrupt()
+            self._on_ask(signal.SIGURG, inspect.currentframe())
 
     def _send(self, kind: bytes, payload: bytes) -> bool:
         try:
@@ -170,6 +183,7 @@ class _Child:
 
     def _on_unraisable(self, unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:
+            self.delivered = False
             again = threading.Timer(_AGAIN_S, os.kill, (self.pid, signal.SIGURG))
             again.daemon = True
             again.start()
