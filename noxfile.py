@@ -48,7 +48,7 @@ def tests(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check style, import rules and types."""
     # Editable: the type checkers and import-linter have to find the checkout, not a copy.
-    session.install("-e", ".[cli]", *_group("lint"), *_group("test"))
+    session.install("-e", ".[cli]", *_group("lint"), *_group("test"), *_group("bench"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
