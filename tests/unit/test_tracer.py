@@ -89,7 +89,6 @@ def test_one_that_raises_is_logged_once_and_not_called_again(
     strategy: str, hook: str, fault: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     """SystemExit too: it would end a worker thread before the call has its Return."""
-    log = Log()
 
     def raise_fault(*args: Any) -> None:
         raise fault
