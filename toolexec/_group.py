@@ -274,6 +274,22 @@ class Group:
         if task._strategy is not None:
             task._strategy._live.discard(task)
         self._finished.append(task)
+        self._let_go(task)
+
+    def _mend(self, task: Task, outcome: Outcome) -> None:
+        """Do what is missing of a :meth:`_finish` that was cut short; on the control thread."""
+        if task._return is None:
+            threading.Thread(target=self._finish, args=(task, outcome), name="toolexec-mend", daemon=True).start()
+            return
+        if task._strategy is not None:
+            task._strategy._live.discard(task)
+        if task not in self._finished:
+            self._finished.append(task)
+        wake_all(task._wakers)
+        self._let_go(task)
+
+    def _let_go(self, task: Task) -> None:
+        """A task has finished: start what waited for it, wake who waits.  More than once does no harm."""
         entry = task._entry
         if entry is not None:
             CONTROL.post(lambda: [self._starter(start.item) for start in entry.window.settle(entry)])

@@ -73,37 +73,48 @@ def launch(
     refused: list[tuple[Task, Outcome]] = []
     ready: list[Task] = []
     tasks: list[Task] = []
-    for function, strategy in zip(functions, strategies, strict=True):
-        function._claimed = True
-        own = function.tracer
-        task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))
-        task._on_progress = on_progress
-        function._task = task
-        tasks.append(task)
-        try:
-            bound = _bind(task, strategy, parent)
-        except BaseException:  # a Ctrl-C in a constructor: nothing has begun, so all are pending again
-            _give_back(tasks, places.values())
-            raise
-        if isinstance(bound, Outcome):
-            refused.append((task, bound))
-        else:
-            assert strategy is not None
-            task._job, task._strategy, task._place = bound, strategy, places[strategy]
-            ready.append(task)
-    group._tasks = tuple(tasks)
-    if tasks:
-        LIVE.add(group)
     try:
-        for task in ready:
-            _enlist(task)
-        for task, outcome in refused:
-            task._refuse(outcome)
-        _start_all(ready, window)
-    except BaseException as exc:  # a Ctrl-C in the middle: what has begun is stopped, the rest never begins
-        group._abort(group._tasks, group._all, group._done, exc)
+        for function, strategy in zip(functions, strategies, strict=True):
+            own = function.tracer
+            task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))
+            task._on_progress = on_progress
+            tasks.append(task)
+            function._task = task
+            function._claimed = True
+            bound = _bind(task, strategy, parent)
+            if isinstance(bound, Outcome):
+                refused.append((task, bound))
+            else:
+                assert strategy is not None
+                task._job, task._strategy, task._place = bound, strategy, places[strategy]
+                ready.append(task)
+        group._tasks = tuple(tasks)  # from here on each of them gets a Return
+        _begin(group, ready, refused, window)
+    except BaseException as exc:  # a Ctrl-C, anywhere
+        if group._tasks:
+            _end(group, refused, exc)
+        else:
+            _give_back(tasks, places.values())
         raise
     return group
+
+
+def _begin(group: Group, ready: Sequence[Task], refused: Sequence[tuple[Task, Outcome]], window: int | None) -> None:
+    if group._tasks:
+        LIVE.add(group)
+    for task in ready:
+        _enlist(task)
+    for task, outcome in refused:
+        task._refuse(outcome)
+    _start_all(ready, window)
+
+
+def _end(group: Group, refused: Sequence[tuple[Task, Outcome]], exc: BaseException) -> None:
+    """What has begun is stopped, the rest never begins."""
+    for task, outcome in refused:
+        if task.alive:
+            task._refuse(outcome)
+    group._abort(group._tasks, group._all, group._done, exc)
 
 
 def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
@@ -202,9 +213,9 @@ def _start_all(tasks: Sequence[Task], window: int | None) -> None:
         for task in tasks:
             _start(task)
         return
+    opening = Window(entries, shares)
     for entry_ in entries:
         entry_.item._entry = entry_
-    opening = Window(entries, shares)
     if not limited:
         # Only this Group's own window is concerned, and nobody else knows it yet.
         for entry_ in opening.take():

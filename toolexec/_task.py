@@ -142,13 +142,17 @@ class Task:
         if job is None or job.call.asked or self._return is not None:
             return
         job.call.reason = reason
-        job.call.asked = True
-        CONTROL.post(partial(climb, self))
+        try:
+            job.call.asked = True
+            CONTROL.post(partial(climb, self))
+        except BaseException:  # a Ctrl-C between the two: nobody would ask again
+            CONTROL.post(partial(climb, self))
+            raise
 
     def _refuse(self, outcome: Outcome) -> None:
         """Answer a call that never got as far as a job."""
         self._outcomes.append(outcome)
-        self._group._publish(self, outcome)
+        self._answer_with(outcome)
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
         outcomes = self._outcomes
@@ -156,7 +160,16 @@ class Task:
         if outcomes[0] is not outcome:
             del outcomes[1:]  # late: somebody else's is the answer, and this value must not live on here
             return
-        self._group._publish(self, outcome)
+        self._answer_with(outcome)
+
+    def _answer_with(self, outcome: Outcome) -> None:
+        try:
+            self._group._publish(self, outcome)
+        except BaseException:
+            # A Ctrl-C on the main thread, or an Interrupt of the call around this one.  Half-way
+            # settled, it would hold its place, its limits and its waiters for ever.
+            CONTROL.post(partial(self._group._mend, self, outcome))
+            raise
 
     def _publish(self, outcome: Outcome) -> None:
         """Make the Return of the outcome, trace it, and only then let it be seen."""
