@@ -84,12 +84,20 @@ class _Line(Place):
 
 
 def _run(job: Job) -> None:
-    outcome = job.body() if job.begin() else job.stopped()
+    try:
+        outcome = job.body() if job.begin() else job.stopped()
+    except BaseException:  # a Ctrl-C outside the body: nobody else will answer for this job
+        _cancel(job)
+        raise
     assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
     raised = outcome.exception
     if isinstance(raised, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
         # A person pressed Ctrl-C: that is no answer of the tool, and whoever waits has to see it.
-        reason = "interrupted by Ctrl-C"
-        job.deliver(Outcome("cancelled", exception=Interrupt(reason), reason=reason))
+        _cancel(job)
         raise raised
     job.deliver(outcome)
+
+
+def _cancel(job: Job) -> None:
+    reason = "interrupted by Ctrl-C"
+    job.deliver(Outcome("cancelled", exception=Interrupt(reason), reason=reason))
