@@ -82,12 +82,6 @@ def after(path: str, value: Any) -> Any:
 
 
 @tx.tool
-def opens(path: str, value: Any) -> Any:
-    Path(path).touch()
-    return value
-
-
-@tx.tool
 def span(seconds: float = 0.004) -> tuple[float, float]:
     """From when to when the body ran, by a clock that all processes of a machine share."""
     start = time.monotonic()
@@ -268,7 +262,6 @@ TOOLS: list[Any] = [
     late,
     note,
     after,
-    opens,
     span,
     consume,
     swap_variable,

@@ -56,13 +56,15 @@ def test_A5_two_calls_with_one_id_run_once_each_and_are_answered_by_position(str
 
 @pytest.mark.parametrize("strategy", CONCURRENT)
 def test_A7_returns_keep_call_order_whatever_finishes_first(strategy: str, tmp_path: Path) -> None:
-    """The first call cannot end before the third, and the second is refused before any begins."""
-    path = str(tmp_path / "gate")
-    ctx = received(
-        ("after", {"path": path, "value": 1}), ("late", {"seconds": "soon"}), ("opens", {"path": path, "value": 3})
-    )
+    """The first call cannot end before the third has, and the second is refused before any begins."""
+    gate = tmp_path / "gate"
+    ctx = received(("after", {"path": str(gate), "value": 1}), ("late", {"seconds": "soon"}), ("echo", {"value": 3}))
     group = ctx.group(strategy)
-    finished = [ret.id for ret in group]
+    finished: list[str | None] = []
+    for ret in group:
+        finished.append(ret.id)
+        if ret.id == "c3":
+            gate.touch()
 
     assert ["c2", "c3", "c1"] == finished
     assert [("c1", "ok"), ("c2", "bad_arguments"), ("c3", "ok")] == [(ret.id, ret.status) for ret in group.wait()]
