@@ -35,7 +35,7 @@ class AsFinished:
         if self._index >= len(group):
             raise StopIteration
         if not self._ready():
-            group._refuse_loop(None, "async for", block_loop=False)
+            group._refuse_loop(None, "async for")
             group._wait(group._each, self._ready, None, group._tasks)
         return self._take()
 

@@ -118,7 +118,8 @@ class Context:
             records = [_openai.call_dict(entry, position) for position, entry in enumerate(response)]
         else:
             raise FormatError(
-                f"neither a chat completion nor a list of calls: {type(response).__name__} {excerpt(repr(response))}"
+                f"neither a chat completion (the whole of it, with its choices) nor a list of call dicts: "
+                f"{type(response).__name__} {excerpt(repr(response))}"
             )
         functions = [self._bind(record) for record in records]
         if not self._history:
@@ -178,7 +179,7 @@ class Context:
             WrongLoop: On a running loop's thread, before anything was started; ``await ctx.run()``.
             WaitTimeout: Some have not settled after ``timeout`` seconds; nothing was interrupted.
         """
-        return self._last().wait(strategy, window=window, timeout=timeout)
+        return self._last()._wait(strategy, window, timeout, "await ctx.run()")
 
     async def run(self, strategy: Any = None, *, window: int | None = None) -> tuple[Return, ...]:
         """:meth:`wait`, from a running loop."""

@@ -12,6 +12,7 @@ from toolexec._loop_kind import LoopKind
 from toolexec._runner import Factory, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
 from toolexec._schema import Parameters
+from toolexec._strategy import Strategy
 
 # The options of a tool, as ``@tool`` and the class form take them.
 OPTIONS = ("strategy", "max_in_flight", "exclusive", "resource", "loop")
@@ -51,6 +52,12 @@ class Definition:
             raise DeclarationError(
                 f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
             )
+        if not isinstance(exclusive, bool):
+            raise DeclarationError(f"tool {name!r}: exclusive is {exclusive!r}; it takes True or False")
+        if not isinstance(strategy, str | Strategy | None):
+            raise DeclarationError(
+                f"tool {name!r}: strategy is {strategy!r}; it takes a name, or what tx.strategy(name) made"
+            )
         if loop not in ("asyncio", "trio"):
             raise DeclarationError(f"tool {name!r}: loop is {loop!r}; it takes 'asyncio' or 'trio'")
         if resource is not None and (not isinstance(resource, str) or not resource):
@@ -59,7 +66,7 @@ class Definition:
         self.description = description
         self.source = source
         self.strategy = strategy
-        self.exclusive = bool(exclusive)
+        self.exclusive = exclusive
         self.loop: LoopKind = loop
         self.max_in_flight = max_in_flight
         self.resource = resource

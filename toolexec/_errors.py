@@ -64,9 +64,19 @@ class UnknownStrategy(ToolexecError, LookupError):
         self.name = name
         self.installed = tuple(installed)
         super().__init__(
-            f"no strategy named {name!r}; installed: {', '.join(self.installed) or 'none'}, and 'auto' chooses. "
-            "Strategies are found through the 'toolexec.strategies' entry-point group."
+            f"{self._mistake(name)}; installed: {', '.join(self.installed) or 'none'}, and 'auto' chooses one for "
+            "every call. Strategies are found through the 'toolexec.strategies' entry-point group."
         )
+
+    def _mistake(self, name: object) -> str:
+        if not isinstance(name, str):
+            return f"a strategy is a name, or what tx.strategy(name) made, and not {name!r}"
+        if name == "auto":
+            return "'auto' is no strategy to configure"
+        import difflib  # only a mistake needs it
+
+        close = difflib.get_close_matches(name, self.installed, 1)
+        return f"no strategy named {name!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
 
 
 class StrategyUnavailable(ToolexecError, RuntimeError):

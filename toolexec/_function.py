@@ -35,7 +35,7 @@ class Function(Registry):
 
     Attributes:
         arguments: What the model sent: a dict, JSON text, or None.  Validated when the call starts.
-        tracer: Told of this call, besides nobody; a Context sets its own.
+        tracer: Told of this call, or None; a Context sets its own.
         model: The name of the model that asked, or None.
     """
 

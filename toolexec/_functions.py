@@ -73,9 +73,12 @@ class Functions(Sequence[Function]):
             WrongLoop: On a running loop's thread, before anything was started; ``await fns.run()``.
             WaitTimeout: Some have not settled after ``timeout`` seconds; nothing was interrupted.
         """
+        return self._wait(strategy, window, timeout, "await fns.run() or await ctx.run()")
+
+    def _wait(self, strategy: Any, window: int | None, timeout: float | None, instead: str) -> tuple[Return, ...]:
         check_timeout(timeout)
         if timeout != 0:
-            refuse_running_loop("await fns.run()")
+            refuse_running_loop(f"{instead} (timeout=0 only polls)")
         group = self.group(strategy, window=window)
         until = None if timeout is None else group._clock.now() + timeout
         try:

@@ -21,6 +21,7 @@ from toolexec._waiting import Wakers, apark, check_timeout, park, refuse_running
 if TYPE_CHECKING:
     from toolexec._outcome import Outcome
     from toolexec._return import Return
+    from toolexec._schedule import Window
     from toolexec._strategy import Place
     from toolexec._task import Task
 
@@ -55,6 +56,7 @@ class Group:
         self._all: Wakers = []  # woken when all have settled
         self._completing = [1]
         self._starter: Callable[[Task], None]
+        self._window: Window[Task] | None = None  # where the calls wait for each other or for limits
         self._stack: AsyncExitStack | None = None
 
     @property
@@ -105,7 +107,7 @@ class Group:
         """
         check_timeout(timeout)
         if not self._done():
-            self._refuse_loop(timeout, "await group", block_loop=block_loop)
+            self._refuse_loop(timeout, "await group", block_loop=block_loop, polls=True)
             self._wait(self._all, self._done, timeout, self._tasks)
         return self._answer(timeout)
 
@@ -130,7 +132,7 @@ class Group:
             WrongLoop: On a running loop's thread, while a call has not settled; use ``async for``.
         """
         if not self._done():
-            self._refuse_loop(None, "async for", block_loop=False)
+            self._refuse_loop(None, "async for")
         return AsFinished(self)
 
     def __aiter__(self) -> AsyncIterator[Return]:
@@ -139,7 +141,7 @@ class Group:
 
     def __enter__(self) -> Self:
         if not self._done():
-            self._refuse_loop(None, "async with", block_loop=False)
+            self._refuse_loop(None, "async with")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
@@ -175,6 +177,7 @@ class Group:
                 return
             more = partial(_more, done, clock, until)
             while more():
+                self._be_driven()
                 for place in self._lazy:
                     try:
                         place.drive(more)
@@ -198,6 +201,7 @@ class Group:
                 return
             more = partial(_more, done, clock, None)
             while more():
+                self._be_driven()
                 for place in self._lazy:
                     try:
                         await place.adrive(more)
@@ -214,6 +218,17 @@ class Group:
     async def _await_all(self) -> tuple[Return, ...]:
         await self._await(self._all, self._done, self._tasks)
         return self._answer(None)
+
+    def _be_driven(self) -> None:
+        """Somebody waits: lazy calls may take their turn at windows and limits."""
+        window = self._window
+        if window is not None and not window.driven:
+            CONTROL.post(partial(self._drive_window, window))
+
+    def _drive_window(self, window: Window[Task]) -> None:
+        window.driven = True
+        for entry in window.take():
+            self._starter(entry.item)
 
     def _abort(self, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException) -> None:
         """Whoever owns these calls is leaving: stop them, and wait for at most their grace."""
@@ -234,14 +249,16 @@ class Group:
         graces = [task._strategy.grace for task in owned if task._strategy is not None and task._return is None]
         return self._clock.now() + max(graces, default=0.0) + _SLACK_S
 
-    def _refuse_loop(self, timeout: float | None, instead: str, *, block_loop: bool) -> None:
+    def _refuse_loop(
+        self, timeout: float | None, instead: str, *, block_loop: bool = False, polls: bool = False
+    ) -> None:
         if timeout == 0:
             return
         kind = running_loop()
         if kind is None:
             return
         if not block_loop:
-            refuse_running_loop(instead)
+            refuse_running_loop(f"{instead} (timeout=0 only polls)" if polls else instead)
         here: Any = sys.modules[kind]
         loop = here.get_running_loop() if kind == "asyncio" else here.lowlevel.current_trio_token()
         if any(place.bound_to(loop) for place in self._places):

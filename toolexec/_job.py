@@ -8,6 +8,7 @@ from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
 from toolexec._current import CURRENT, CurrentCall, Progress
+from toolexec._errors import WorkerLost
 from toolexec._invoke import Awaiting, invoke
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed, stopped
@@ -149,6 +150,9 @@ class Job:
 
     def deliver(self, outcome: Outcome) -> None:
         """Settle the call.  Any thread; never raises; the first delivery wins, later ones are dropped."""
+        if not isinstance(outcome, Outcome):
+            wrong = f"its strategy delivered a {type(outcome).__name__}, where an Outcome is due"
+            outcome = Outcome("lost", exception=WorkerLost(wrong))
         self._owner._settle(self, outcome)
 
     def stopped(self) -> Outcome:

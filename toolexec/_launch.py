@@ -58,6 +58,8 @@ def launch(
         UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError: Nothing was started.
     """
     check_window(window)
+    if on_progress is not None and not callable(on_progress):
+        raise TypeError(f"on_progress is {on_progress!r}: it takes a function, which is called with each Progress")
     refuse_when_exiting()
     # Everything that can be wrong with the use, before the first call is claimed.
     strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
@@ -207,13 +209,14 @@ def _start_all(tasks: Sequence[Task], window: int | None) -> None:
         concurrent = concurrent or not place.lazy
         exclusive = task.function._definition.exclusive
         limited = limited or exclusive or bool(job.call.limits)
-        entries.append(Entry(task, key, job.call.limits, exclusive))
+        entries.append(Entry(task, key, job.call.limits, exclusive=exclusive, lazy=place.lazy))
     crowded = concurrent and any((size := shares[key]) is not None and count > size for key, count in counts.items())
     if not limited and not crowded:
         for task in tasks:
             _start(task)
         return
     opening = Window(entries, shares)
+    tasks[0]._group._window = opening
     for entry_ in entries:
         entry_.item._entry = entry_
     if not limited:

@@ -38,10 +38,19 @@ def content(response: object) -> Any:
 def calls(response: object) -> list[CallRecord]:
     """The calls of a chat completion's first choice, in order.
 
+    One of a kind that is not known here, or without a name, is a call of a tool that is not there:
+    it has to be answered like the others.
+
     Raises:
-        FormatError: It has no message, or a call in it has no function.
+        FormatError: It has no message, or its calls are no list of calls.
     """
-    return [_call(entry, position) for position, entry in enumerate(_get(_message(response), "tool_calls") or [])]
+    message = _message(response)
+    if _get(message, "tool_calls") is None and _get(message, "function_call") is not None:
+        raise FormatError("a message with function_call, which tool_calls have replaced: ask the model with tools=")
+    entries: object = _get(message, "tool_calls") or []
+    if not is_array(entries):
+        raise FormatError(f"a message whose tool_calls are no list: {excerpt(repr(entries))}")
+    return [_call(entry, position) for position, entry in enumerate(entries)]
 
 
 def call_dict(entry: object, position: int) -> CallRecord:
@@ -52,8 +61,10 @@ def call_dict(entry: object, position: int) -> CallRecord:
     """
     if not is_object(entry):
         raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
-    if _get(entry, "function") is not None:
-        return _call(entry, position)
+    if is_object(_get(entry, "function")):
+        record = _call(entry, position)
+        if record.name:
+            return record
     name = _get(entry, "name")
     if not isinstance(name, str):
         raise FormatError(
@@ -99,17 +110,17 @@ def _message(response: object) -> object:
     if not is_array(choices) or not choices:
         raise FormatError(f"a chat completion without choices: {excerpt(repr(response))}")
     message = _get(choices[0], "message")
-    if message is None:
+    if message is None or isinstance(message, str | int | float | list):
         raise FormatError(f"a chat completion whose first choice has no message: {excerpt(repr(response))}")
     return message
 
 
 def _call(entry: object, position: int) -> CallRecord:
+    if entry is None or isinstance(entry, str | int | float | list):
+        raise FormatError(f"tool call {position} is no call: {excerpt(repr(entry))}")
     function = _get(entry, "function")
     name = _get(function, "name")
-    if not isinstance(name, str):
-        raise FormatError(f"tool call {position} names no function: {excerpt(repr(entry))}")
-    return CallRecord(_id(_get(entry, "id")), name, _get(function, "arguments"))
+    return CallRecord(_id(_get(entry, "id")), name if isinstance(name, str) else "", _get(function, "arguments"))
 
 
 def _id(value: object) -> str | None:

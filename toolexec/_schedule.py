@@ -60,23 +60,31 @@ class Entry(Generic[T]):
         share: The key under which the window counts it.
         limits: The limits it has to hold while it runs.
         exclusive: Whether it runs alone in its Group.
+        lazy: Whether it runs only while somebody waits; until then it must hold nothing others wait for.
         window: The one it is in.
     """
 
-    __slots__ = ("exclusive", "item", "limits", "share", "window")
+    __slots__ = ("exclusive", "item", "lazy", "limits", "share", "window")
 
-    def __init__(self, item: T, share: object, limits: Sequence[Limit], exclusive: bool) -> None:
+    def __init__(
+        self, item: T, share: object, limits: Sequence[Limit], *, exclusive: bool = False, lazy: bool = False
+    ) -> None:
         self.item = item
         self.share = share
         self.limits = tuple(limits)
         self.exclusive = exclusive
+        self.lazy = lazy
         self.window: Window[T]
 
 
 class Window(Generic[T]):
-    """The calls of one Group in call order, and how many of them may be in flight at once."""
+    """The calls of one Group in call order, and how many of them may be in flight at once.
 
-    __slots__ = ("_alone", "_free", "_limits", "_running", "_waiting", "arrival")
+    Attributes:
+        driven: Whether somebody waits, so that lazy calls may start too.
+    """
+
+    __slots__ = ("_alone", "_free", "_limits", "_running", "_waiting", "arrival", "driven")
 
     def __init__(self, entries: Iterable[Entry[T]], shares: dict[object, int | None]) -> None:
         """Take the calls; nothing starts yet.
@@ -86,6 +94,7 @@ class Window(Generic[T]):
             shares: For each key how many of its calls may run at once; None for no bound.
         """
         self.arrival = next(_arrivals)
+        self.driven = False
         self._waiting: dict[Entry[T], None] = dict.fromkeys(entries)
         self._free = {key: float("inf") if size is None else size for key, size in shares.items()}
         self._running: set[Entry[T]] = set()
@@ -103,7 +112,7 @@ class Window(Generic[T]):
                 break
             if entry.exclusive and (passed_over or self._running):
                 break  # the barrier: nothing behind it starts before it, nor it before what is ahead
-            if self._free[entry.share] <= 0 or any(limit.held >= limit.capacity for limit in entry.limits):
+            if not self._may_start(entry):
                 if entry.exclusive:
                     break  # it holds up what is behind it, whatever it waits for itself
                 passed_over = True
@@ -115,6 +124,11 @@ class Window(Generic[T]):
         for limit in self._limits:  # be looked at again when one is given back, while anything here waits
             (limit.waiting.add if self._waiting else limit.waiting.discard)(self)
         return chosen
+
+    def _may_start(self, entry: Entry[T]) -> bool:
+        if entry.lazy and not self.driven:
+            return False
+        return self._free[entry.share] > 0 and all(limit.held < limit.capacity for limit in entry.limits)
 
     def _hold(self, entry: Entry[T]) -> None:
         self._running.add(entry)

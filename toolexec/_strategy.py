@@ -112,6 +112,8 @@ class Strategy(Place):
     default_window: ClassVar[int | None] = None
 
     def __init__(self, *, grace: float = DEFAULT_GRACE_S, window: int | None = None) -> None:
+        if not isinstance(getattr(self, "name", None), str):
+            raise TypeError(f"class {type(self).__name__} has no name: write  name = 'my-strategy'")
         if not (isinstance(grace, int | float) and math.isfinite(grace) and grace >= 0):
             raise ValueError(f"grace is {grace!r}: it takes seconds, zero or more")
         check_window(window)

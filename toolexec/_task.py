@@ -100,7 +100,7 @@ class Task:
         """
         check_timeout(timeout)
         if self._return is None:
-            self._group._refuse_loop(timeout, "await task", block_loop=block_loop)
+            self._group._refuse_loop(timeout, "await task", block_loop=block_loop, polls=True)
             self._group._wait(self._wakers, self._done, timeout, [self])
         return self._answer(timeout)
 

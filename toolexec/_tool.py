@@ -165,6 +165,8 @@ def tool(
         if not callable(inner):
             raise DeclarationError(f"@tool decorates a function, not {inner!r}")
         own: str = name or str(getattr(inner, "__name__", ""))
+        if not own:
+            raise DeclarationError(f"a {type(inner).__name__} has no name of its own: write @tool(name=...)")
         texts: str = description or _first_paragraph(inner) or own
         return DecoratedFunction(inner, Definition(own, texts, inner, **options))
 
@@ -212,6 +214,8 @@ def as_function(tool: object) -> Function:
         return Function._of(_class_definition(tool, tool))
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(type(tool), tool))
+    if isinstance(tool, type) and issubclass(tool, Tool):
+        raise DeclarationError(f"tool class {tool.__name__} has no method named 'call'")
     if callable(tool):
         name = getattr(tool, "__qualname__", None) or f"a {type(tool).__name__}"
         raise DeclarationError(f"{name} is callable and declares no tool; make one of it with tx.tool({name})")

@@ -41,6 +41,9 @@ class Tracing:
     __slots__ = ("_hooks", "broken", "tracer")
 
     def __init__(self, tracer: Tracer) -> None:
+        if isinstance(tracer, type) or not isinstance(tracer, Tracer):
+            shown = tracer.__name__ if isinstance(tracer, type) else type(tracer).__name__
+            raise TypeError(f"tracer takes an instance of a subclass of tx.Tracer, not {shown}")
         self.tracer = tracer
         self.broken = False
         self._hooks: dict[str, Callable[..., object] | None] = {

@@ -80,7 +80,7 @@ def refuse_running_loop(instead: str) -> None:
     """
     kind = running_loop()
     if kind is not None:
-        raise WrongLoop(f"this would block the running {kind} loop; use {instead} (timeout=0 only polls)")
+        raise WrongLoop(f"this would block the running {kind} loop; use {instead}")
 
 
 def check_timeout(timeout: float | None) -> None:

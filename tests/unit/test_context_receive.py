@@ -101,8 +101,11 @@ def test_a_response_without_calls_gives_nothing_to_do(response: Any) -> None:
         ([3], "call 0 is a int"),
         ([{"name": "add"}, {"id": "c"}], "call 1 has no name"),
         ([{"name": None}], "call 0 has no name"),
-        ([{"id": "c", "function": {}}], "names no function"),
-        (openai_dict({"id": "c", "type": "function"}), "names no function"),
+        ([{"id": "c", "function": {}}], "call 0 has no name"),
+        ({"choices": [{"message": {"tool_calls": ["c"]}}]}, "tool call 0 is no call"),
+        ({"choices": [{"message": "hello"}]}, "no message"),
+        ({"choices": [{"message": {"function_call": {"name": "add"}}}]}, "tool_calls have replaced"),
+        ({"choices": [{"message": {"tool_calls": 3}}]}, "no list"),
     ],
 )
 def test_anything_else_says_what_was_seen_and_changes_nothing(response: Any, seen: str) -> None:
@@ -188,3 +191,15 @@ def test_submitting_starts_a_call_at_once_and_leaves_the_response_alone() -> Non
     assert ((), []) == (ctx.wait(), ctx.messages())
     with pytest.raises(tx.FormatError):
         ctx.submit("add")
+
+
+def test_a_call_of_a_kind_that_is_not_known_is_answered_like_the_others() -> None:
+    """The provider refuses a conversation in which any of them is unanswered."""
+    ctx = tx.Context([add])
+    good = {"id": "g", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    custom = {"id": "k", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    nameless = {"id": "n", "type": "function", "function": {"name": None, "arguments": "{}"}}
+    ctx.receive(openai_dict(good, custom, nameless))
+
+    assert ["ok", "unknown_tool", "unknown_tool"] == [ret.status for ret in ctx.wait("sequential")]
+    assert ["g", "k", "n"] == [message["tool_call_id"] for message in ctx.messages()]

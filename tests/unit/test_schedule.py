@@ -18,7 +18,7 @@ def window_of(
     limits: dict[str, Sequence[Limit]] | None = None,
     exclusive: str = "",
 ) -> tuple[Window[str], dict[str, Entry[str]]]:
-    entries = {item: Entry(item, None, (limits or {}).get(item, ()), item in exclusive) for item in items}
+    entries = {item: Entry(item, None, (limits or {}).get(item, ()), exclusive=item in exclusive) for item in items}
     return Window(entries.values(), {None: window}), entries
 
 
@@ -42,9 +42,7 @@ def test_a_window_lets_as_many_start_and_one_more_for_each_that_settles() -> Non
 
 
 def test_each_strategy_has_its_own_window() -> None:
-    entries = [
-        Entry(item, key, (), False) for item, key in [("a", "t"), ("b", "t"), ("c", "f"), ("d", "t"), ("e", "f")]
-    ]
+    entries = [Entry(item, key, ()) for item, key in [("a", "t"), ("b", "t"), ("c", "f"), ("d", "t"), ("e", "f")]]
     calls = Window(entries, {"t": 1, "f": 1})
 
     assert "ac" == names(calls.take())
@@ -141,7 +139,7 @@ def random_lines(rng: random.Random, limits: Sequence[Limit]) -> Lines:
     for number in range(rng.randint(1, 4)):
         window = rng.choice([None, 1, 2, 5])
         entries = [
-            Entry((number, place), None, rng.sample(limits, rng.choice([0, 0, 1, 2])), rng.random() < 0.1)
+            Entry((number, place), None, rng.sample(limits, rng.choice([0, 0, 1, 2])), exclusive=rng.random() < 0.1)
             for place in range(rng.randint(1, 12))
         ]
         lines.append((Window(entries, {None: window}), entries, window))
