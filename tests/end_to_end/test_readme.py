@@ -25,7 +25,9 @@ def test_the_readme_has_examples() -> None:
 def test_example_runs(number: int, tmp_path: Path) -> None:
     """Each example is a script that runs by itself, without a warning, and whose assertions hold."""
     script = tmp_path / "example.py"
-    script.write_text(EXAMPLES[number], encoding="utf-8")
+    example = EXAMPLES[number]
+    tests = re.findall(r"^def (test_\w+)", example, re.MULTILINE)  # what pytest would call
+    script.write_text("\n".join([example, *(f"{test}()" for test in tests)]), encoding="utf-8")
 
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],

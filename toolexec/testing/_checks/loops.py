@@ -51,7 +51,7 @@ def check_blocking_wait_is_refused(harness: Harness) -> None:
 
     async def main() -> tuple[Return, ...]:
         _refused(functions.wait, "await fns.run()")
-        _refused(lambda: context.wait(timeout=1), "await fns.run()")
+        _refused(lambda: context.wait(timeout=1), "await ctx.run()")
         _refused(lambda: toolexec.run(ordered.note, call["arguments"], harness.strategy), "await toolexec.arun(...)")
         assert functions[0].pending and journal.lines() == [], journal.lines()
         return await context.run()
