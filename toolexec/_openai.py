@@ -110,17 +110,22 @@ def _message(response: object) -> object:
     if not is_array(choices) or not choices:
         raise FormatError(f"a chat completion without choices: {excerpt(repr(response))}")
     message = _get(choices[0], "message")
-    if message is None or isinstance(message, str | int | float | list):
+    if not _has_parts(message):
         raise FormatError(f"a chat completion whose first choice has no message: {excerpt(repr(response))}")
     return message
 
 
 def _call(entry: object, position: int) -> CallRecord:
-    if entry is None or isinstance(entry, str | int | float | list):
+    if not _has_parts(entry):
         raise FormatError(f"tool call {position} is no call: {excerpt(repr(entry))}")
     function = _get(entry, "function")
     name = _get(function, "name")
     return CallRecord(_id(_get(entry, "id")), name if isinstance(name, str) else "", _get(function, "arguments"))
+
+
+def _has_parts(value: object) -> bool:
+    """Whether a value may be an object of a response: a dict, or one of an SDK's."""
+    return value is not None and not isinstance(value, str | int | float | list)
 
 
 def _id(value: object) -> str | None:

@@ -214,12 +214,17 @@ def as_function(tool: object) -> Function:
         return Function._of(_class_definition(tool, tool))
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(type(tool), tool))
-    if isinstance(tool, type) and issubclass(tool, Tool):
-        raise DeclarationError(f"tool class {tool.__name__} has no method named 'call'")
-    if callable(tool):
-        name = getattr(tool, "__qualname__", None) or f"a {type(tool).__name__}"
-        raise DeclarationError(f"{name} is callable and declares no tool; make one of it with tx.tool({name})")
-    raise DeclarationError(f"a {type(tool).__name__} declares no tool: give a Tool class, an instance or a Function")
+    raise DeclarationError(_no_tool(tool))
+
+
+def _no_tool(value: Any) -> str:
+    name = str(getattr(value, "__qualname__", "")) or f"a {type(value).__name__}"
+    text = f"{name} declares no tool: give a Tool class, an instance or a Function"
+    if callable(value):
+        text = f"{name} is callable and declares no tool; make one of it with tx.tool({name})"
+    if isinstance(value, type) and issubclass(value, Tool):
+        text = f"tool class {name} has no method named 'call'"
+    return text
 
 
 def _class_definition(cls: type, source: Any) -> Definition:
