@@ -19,6 +19,7 @@ FAILED: Final = b"X"  # first: the errno of a fork that failed
 
 _HEADER: Final = struct.Struct("!cQQI")
 _MOST_FDS: Final = 3
+FEWEST_FDS: Final = 2  # without a pidfd
 
 # What the exit pipe carries: the wait status.
 EXIT: Final = struct.Struct("!i")

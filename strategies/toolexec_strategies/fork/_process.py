@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import marshal
 import os
 import queue
@@ -241,17 +242,26 @@ class ServerProcess:
 
     def _listen(self) -> None:
         """Hand out what the server sends, until it ends; on a thread of its own."""
-        while True:
-            message = _control.receive(self._control)
-            if message is None:
-                break
-            if message.kind == _control.CHILD:
-                self._arrived(Spare(message.first, message.second, message.fds))
-            elif message.kind == _control.FAILED:
-                self._fork_failed(message.first)
-            elif message.kind in (_control.IMPORTED, _control.THREAD):
-                self._imported(message.first, left_thread=message.kind == _control.THREAD)
-        self._died()
+        try:
+            while (message := _control.receive(self._control)) is not None:
+                if message.kind == _control.CHILD:
+                    self._arrived_with(message)
+                elif message.kind == _control.FAILED:
+                    self._fork_failed(f"the fork server cannot fork: {os.strerror(message.first)}")
+                elif message.kind in (_control.IMPORTED, _control.THREAD):
+                    self._imported(message.first, left_thread=message.kind == _control.THREAD)
+        finally:  # whatever it was, nobody listens any more, and nobody may wait for this server
+            self._died()
+
+    def _arrived_with(self, message: _control.Message) -> None:
+        if len(message.fds) >= _control.FEWEST_FDS:
+            self._arrived(Spare(message.first, message.second, message.fds))
+            return
+        # This process had no descriptors left: the kernel drops those that it cannot hand over.  The
+        # child ends, because the other end of its wire is closed.
+        for fd in message.fds:
+            os.close(fd)
+        self._fork_failed(f"this process cannot hold a child's pipes: {os.strerror(errno.EMFILE)}")
 
     def _arrived(self, spare: Spare) -> None:
         with self._lock:
@@ -271,11 +281,11 @@ class ServerProcess:
         else:
             self._idle.append(spare)
 
-    def _fork_failed(self, errno: int) -> None:
+    def _fork_failed(self, why: str) -> None:
         with self._lock:
             self._ordered -= 1
             if self._waiting:
-                self._waiting.popleft().put(ServerGone(f"the fork server cannot fork: {os.strerror(errno)}"))
+                self._waiting.popleft().put(ServerGone(why))
 
     def _imported(self, epoch: int, *, left_thread: bool) -> None:
         with self._lock:
