@@ -58,7 +58,12 @@ class Control:
         if self._ident is None:
             # Two posters may both come here, and a Ctrl-C may cut one of them: so a thread is not
             # *the* control thread by having been started, but by finding the seat free.
-            threading.Thread(target=self._run, name="toolexec-control", daemon=True).start()
+            try:
+                threading.Thread(target=self._run, name="toolexec-control", daemon=True).start()
+            except RuntimeError:
+                # From Python 3.12 on a program that exits starts no threads: what has to be answered
+                # then is answered here.
+                self._run_here()
 
     def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
         """Run ``call`` on the control thread once ``time.monotonic()`` has reached ``when``.
@@ -100,6 +105,17 @@ class Control:
                 continue
             except Exception:  # noqa: BLE001 - without this thread no call would ever be stopped
                 _log.exception("toolexec: the control thread met an error of its own; please report it")
+
+    def _run_here(self) -> None:
+        try:
+            seat = self._seat.pop()
+        except IndexError:  # somebody is at it, this thread perhaps
+            return
+        try:
+            while not self._inbox.empty():
+                self._inbox.get_nowait()()
+        finally:
+            self._seat.append(seat)
 
     def _take(self) -> Callable[[], object]:
         # In a frame of its own: a local of the loop would keep the last call, and all that it holds,

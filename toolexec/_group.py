@@ -282,9 +282,15 @@ class Group:
         """A task has its outcome: trace it, make it visible, start what waited for it, wake who waits."""
         if task._tracing is not None and CONTROL.is_current():
             # The tracer is the user's code, and may block; the control thread must not.
-            threading.Thread(target=self._finish, args=(task, outcome), name="toolexec-trace", daemon=True).start()
+            self._on_helper(self._finish, task, outcome)
         else:
             self._finish(task, outcome)
+
+    def _on_helper(self, call: Callable[[Task, Outcome], None], task: Task, outcome: Outcome) -> None:
+        try:
+            threading.Thread(target=call, args=(task, outcome), name="toolexec-trace", daemon=True).start()
+        except RuntimeError:  # the program exits, and starts no threads any more
+            call(task, outcome)
 
     def _finish(self, task: Task, outcome: Outcome) -> None:
         task._publish(outcome)
@@ -296,7 +302,7 @@ class Group:
     def _mend(self, task: Task, outcome: Outcome) -> None:
         """Do what is missing of a :meth:`_finish` that was cut short; on the control thread."""
         if task._return is None:
-            threading.Thread(target=self._finish, args=(task, outcome), name="toolexec-mend", daemon=True).start()
+            self._on_helper(self._finish, task, outcome)
             return
         if task._strategy is not None:
             task._strategy._live.discard(task)

@@ -7,6 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 
+def class_name(value: object) -> str:
+    """The name of a value's class, whatever its class does about it."""
+    try:
+        name: object = type(value).__name__
+    except BaseException:  # noqa: BLE001 - a metaclass may do anything
+        return "object"
+    return name if type(name) is str else "object"
+
+
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value from outside is what JSON calls an object."""
     return isinstance(value, Mapping)
@@ -26,10 +35,10 @@ def encode(value: Any) -> str:
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
+    except (Exception, SystemExit):  # noqa: BLE001 - as below
         try:
             text = _encode_rich(value)
-        except Exception as exc:  # noqa: BLE001 - a value's own code runs here (properties, __str__, __iter__)
+        except (Exception, SystemExit) as exc:  # noqa: BLE001 - a value's own code runs here (properties, __str__, __iter__)
             return json.dumps(_unrenderable(value, exc))
     if not text.isascii():
         try:
@@ -60,7 +69,7 @@ def _encode_rich(value: Any) -> str:
         return to_json(value, inf_nan_mode="strings", bytes_mode="base64").decode()
 
 
-def _unrenderable(value: Any, exc: Exception) -> dict[str, Any]:
-    name = type(value).__name__
-    why = type(exc).__name__ if isinstance(exc, RecursionError) else f"{type(exc).__name__}: {exc}"[:300]
+def _unrenderable(value: Any, exc: BaseException) -> dict[str, Any]:
+    name = class_name(value)
+    why = class_name(exc) if isinstance(exc, RecursionError) else f"{class_name(exc)}: {exc}"[:300]
     return {"error": True, "type": "UnsendableError", "message": f"the result, a {name}, has no JSON form ({why})"}

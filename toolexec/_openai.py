@@ -77,7 +77,8 @@ def unique_ids(ids: Sequence[str | None]) -> list[str]:
     """An id for every call: its own, unless it has none or another call before it has it already."""
     seen: set[str] = set()
     unique: list[str] = []
-    for own in ids:
+    for given in ids:
+        own = None if given is None else legal(given)
         wanted = own if own and own not in seen else f"call_{secrets.token_hex(12)}"
         seen.add(wanted)
         unique.append(wanted)
@@ -89,16 +90,21 @@ def result_message(id: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": text}
 
 
+def legal(text: str) -> str:
+    """The text without lone surrogates: a str may hold them, a request body may not."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def assistant_message(ids: Sequence[str], records: Sequence[CallRecord], text: Any) -> dict[str, Any]:
     """The assistant message that made the calls, under the ids that its results are sent with."""
     return {
         "role": "assistant",
-        "content": text,
+        "content": legal(text) if isinstance(text, str) else text,
         "tool_calls": [
             {
                 "id": call_id,
                 "type": "function",
-                "function": {"name": record.name, "arguments": _text(record.arguments)},
+                "function": {"name": legal(record.name), "arguments": legal(_text(record.arguments))},
             }
             for call_id, record in zip(ids, records, strict=True)
         ],

@@ -51,6 +51,6 @@ def stopped(call: CurrentCall) -> Outcome:
 
 def failed(call: CurrentCall, exc: BaseException) -> Outcome:
     """The outcome of a body that raised; an Interrupt counts as such only if it was asked for."""
-    if call.asked and isinstance(exc, Interrupt):
+    if call.asked and issubclass(type(exc), Interrupt):
         return Outcome("cancelled", exception=exc, reason=call.reason)
     return Outcome("raised", exception=exc)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from toolexec._errors import ForeignError, ToolFailed
-from toolexec._json import encode, to_plain
+from toolexec._json import class_name, encode, to_plain
 
 Status = Literal[
     "ok",
@@ -32,26 +32,33 @@ _CANCELLED = frozenset({"cancelled", "denied", "budget"})
 def describe(exc: BaseException) -> str:
     """The exception's own text, or something to read where it has none or cannot tell it."""
     try:
-        text = str(exc)
+        text = "".join([str(exc)])  # a str and no subclass of it, whose methods would be the tool's code
     except BaseException as broken:  # noqa: BLE001 - a tool's __str__ is a tool's code, and may do anything
-        return f"(the text of this {type(exc).__name__} cannot be shown: its __str__ raised {type(broken).__name__})"
-    return text if text.strip() else f"{type(exc).__name__} (no message)"
+        return f"(the text of this {class_name(exc)} cannot be shown: its __str__ raised {class_name(broken)})"
+    return text if text.strip() else f"{class_name(exc)} (no message)"
 
 
 def backtrace(exc: BaseException) -> list[str]:
     """The formatted traceback, causes and notes included, one line an item."""
-    if isinstance(exc, ForeignError) and exc.traceback_text:
-        return exc.traceback_text.splitlines()
+    foreign = _as_foreign(exc)
+    if foreign is not None and foreign.traceback_text:
+        return foreign.traceback_text.splitlines()
     try:
         return "".join(traceback.format_exception(exc)).splitlines()
     except BaseException as broken:  # noqa: BLE001 - formatting calls the exception's own code
-        return [f"(no traceback: formatting it raised {type(broken).__name__})"]
+        return [f"(no traceback: formatting it raised {class_name(broken)})"]
 
 
 def error_form(exc: BaseException, **extra: Any) -> dict[str, Any]:
     """The in-band form of an error; the fixed keys win over ``extra``."""
-    name = exc.type_name if isinstance(exc, ForeignError) else type(exc).__name__
+    foreign = _as_foreign(exc)
+    name = class_name(exc) if foreign is None else foreign.type_name
     return {**extra, "error": True, "type": name, "message": describe(exc), "backtrace": backtrace(exc)}
+
+
+def _as_foreign(exc: BaseException) -> ForeignError | None:
+    # Not isinstance: that may ask the exception for its __class__, which is the tool's code.
+    return cast("ForeignError", exc) if issubclass(type(exc), ForeignError) else None
 
 
 def cancelled_form(reason: str, **extra: Any) -> dict[str, Any]:
@@ -161,9 +168,10 @@ def render(ret: Return, *, backtrace: bool = False) -> str:
         backtrace: Whether the error form's backtrace is for the model too.
     """
     value: Any = ret.value
-    if isinstance(value, str):
+    if issubclass(type(value), str):
+        value = "".join([value])  # noqa: FLY002 - a str and no subclass of it, whose methods may do anything
         # A lone surrogate is legal in a str and in no request body.
         return value.encode(errors="replace").decode() if value.strip() else json.dumps(value)
-    if ret.status != "ok" and isinstance(value, dict) and not backtrace:
+    if ret.status != "ok" and type(value) is dict and not backtrace:
         value = {key: item for key, item in cast("dict[str, Any]", value).items() if key != "backtrace"}
     return encode(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,8 @@ class Tracing:
         try:
             # A copy: the context itself may be entered already, by the body that is running in it.
             context.copy().run(hook, *args)
-        except (Exception, SystemExit):  # noqa: BLE001 - a tracer is the user's code
+        except BaseException as exc:
+            if issubclass(type(exc), KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                raise  # a person pressed Ctrl-C
             self.broken = True
             _log.exception("toolexec: %s.%s raised; this tracer is not called again", type(self.tracer).__name__, name)

@@ -91,7 +91,11 @@ def _run(job: Job) -> None:
         raise
     assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
     raised = outcome.exception
-    if isinstance(raised, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+    if (
+        raised is not None
+        and issubclass(type(raised), KeyboardInterrupt)
+        and threading.current_thread() is threading.main_thread()
+    ):
         # A person pressed Ctrl-C: that is no answer of the tool, and whoever waits has to see it.
         _cancel(job)
         raise raised

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolexec import UnsendableError
+from toolexec import ForeignError, UnsendableError
 from toolexec.lowlevel import Outcome, Parcel, Progress, error_form
 from toolexec_strategies._remote._culprit import find_culprit, runner_name
 from toolexec_strategies._remote._exceptions import flatten, rebuild
@@ -59,7 +59,7 @@ def unpack_request(payload: Payload) -> Parcel:
 
 
 def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> bytes:
-    """In a worker: pack what a call came to; never raises.
+    """In a worker: pack what a call came to; never raises, whatever the objects' own code does.
 
     Args:
         outcome: What it came to.
@@ -71,7 +71,25 @@ def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint
         try:
             return dumps(("ok", outcome.value), ReplyPickler)
         except BaseException as exc:  # noqa: BLE001 - pickling runs the objects' own code
-            outcome = Outcome("unsendable", exception=_unsendable_result(outcome.value, parcel, where, exc))
+            outcome = Outcome("unsendable", exception=_unsendable(outcome.value, parcel, where, exc))
+    try:
+        return _pack_failure(outcome, hint)
+    except BaseException:  # noqa: BLE001 - as above, an exception's own code
+        raised = outcome.exception
+        assert raised is not None  # nothing else in there can fail
+        form = error_form(raised)
+        stand_in = ForeignError(form["type"], form["message"], "\n".join(form["backtrace"]))
+        return _pack_failure(Outcome(outcome.status, exception=stand_in, reason=outcome.reason), None)
+
+
+def _unsendable(value: Any, parcel: Parcel | None, where: str, exc: BaseException) -> UnsendableError:
+    try:
+        return _unsendable_result(value, parcel, where, exc)
+    except BaseException:  # noqa: BLE001 - the value's own code, which was looked through for what is wrong
+        return UnsendableError(f"the result, a {type(value).__name__}, cannot be pickled ({type(exc).__name__})")
+
+
+def _pack_failure(outcome: Outcome, hint: Hint | None) -> bytes:
     raised = outcome.exception
     form: dict[str, Any] | None = None
     if raised is not None:

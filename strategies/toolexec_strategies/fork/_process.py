@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import marshal
 import os
 import queue
@@ -66,18 +67,23 @@ class ServerProcess:
         self._calls = 0
         self._gone = threading.Event()
         self._control, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self.process = subprocess.Popen(
-                    _command(theirs.fileno()),
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(theirs.fileno(),),
-                    env=baseline,
-                    start_new_session=True,  # a Ctrl-C at the terminal is not for it
-                )
-            except BaseException:
-                self._control.close()
-                raise
+        # Where a host has closed its standard descriptors, a socket may have got the number of one.
+        fd = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
+        theirs.close()
+        try:
+            self.process = subprocess.Popen(
+                _command(fd),
+                stdin=subprocess.DEVNULL,
+                stderr=None if sys.__stderr__ is not None else subprocess.DEVNULL,
+                pass_fds=(fd,),
+                env=baseline,
+                start_new_session=True,  # a Ctrl-C at the terminal is not for it
+            )
+        except BaseException:
+            self._control.close()
+            raise
+        finally:
+            os.close(fd)
         run_in_thread(self._listen)
 
     def load(self, names: Iterable[str]) -> None:
