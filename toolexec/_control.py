@@ -55,6 +55,10 @@ class Control:
         Any thread, loop or signal handler; never blocks.  ``call`` must be quick and run no user code.
         """
         self._inbox.put(call)
+        self.ensure()
+
+    def ensure(self) -> None:
+        """Have the thread running; it has to be before the program exits, where none can be started."""
         if self._ident is None:
             # Two posters may both come here, and a Ctrl-C may cut one of them: so a thread is not
             # *the* control thread by having been started, but by finding the seat free.

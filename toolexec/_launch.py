@@ -70,6 +70,8 @@ def launch(
     group = Group(clock)
     group._places = tuple(places.values())
     group._lazy = tuple(place for place in group._places if place.lazy)
+    if len(group._lazy) < len(group._places):
+        CONTROL.ensure()  # a call that may outlive the program's end will need its timers then
     group._starter = _start
     parent = CURRENT.get()
     refused: list[tuple[Task, Outcome]] = []
