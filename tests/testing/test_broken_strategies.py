@@ -103,7 +103,9 @@ CASES = [(cls, BY_NAME[name]) for cls, names in CAUGHT.items() for name in names
 def test_caught(cls: type[Strategy], check: Check) -> None:
     """The promise that it breaks is the one that says so."""
     with Harness("broken", cls, home="thread") as harness, pytest.raises(AssertionError):
-        run_check(harness, check)
+        # Whether calls that may overlap do so is up to the scheduler; a window ignored shows in most rounds.
+        for _ in range(20):
+            run_check(harness, check)
 
 
 def test_suite_names_every_broken_promise() -> None:
