@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolexec._call_state import Progress
 from toolexec._clock import Clock, MonotonicClock
 from toolexec._context import Context
-from toolexec._current import Progress
+from toolexec._current import CurrentCall, checkpoint, current_call, interrupted, progress
 from toolexec._discovery import strategy
 from toolexec._errors import (
     ArgumentsError,
@@ -26,6 +27,7 @@ from toolexec._errors import (
     WorkerLost,
     WrongLoop,
 )
+from toolexec._events import Event, Events, Output, Settled, Started
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import Group
@@ -41,9 +43,12 @@ __all__ = [
     "ArgumentsError",
     "Clock",
     "Context",
+    "CurrentCall",
     "DeadlineExceeded",
     "DeclarationError",
     "DecoratedFunction",
+    "Event",
+    "Events",
     "ForeignError",
     "FormatError",
     "Function",
@@ -52,8 +57,11 @@ __all__ = [
     "Interrupt",
     "MonotonicClock",
     "NoSuchToolError",
+    "Output",
     "Progress",
     "Return",
+    "Settled",
+    "Started",
     "Strategy",
     "StrategyUnavailable",
     "Task",
@@ -69,8 +77,12 @@ __all__ = [
     "WorkerLost",
     "WrongLoop",
     "arun",
+    "checkpoint",
+    "current_call",
     "factory",
     "interrupt_runner",
+    "interrupted",
+    "progress",
     "render",
     "run",
     "strategy",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from toolexec import _openai
 from toolexec._arguments import excerpt
+from toolexec._call_state import check_reason
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._discovery import AUTO, chosen
 from toolexec._errors import DeclarationError, ForeignError, FormatError, ToolexecError
 from toolexec._function import Function
 from toolexec._functions import Functions
+from toolexec._group import LIVE
+from toolexec._interrupt_when import interrupt_when
 from toolexec._json import is_array
 from toolexec._launch import launch
 from toolexec._openai import CallRecord
@@ -84,6 +89,8 @@ class Context:
         self._history = history
         self._clock = clock
         self._responses: list[_Response] = []
+        self._asks: list[str] = []  # why this turn was interrupted; the first counts
+        self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
 
     def _take(self, function: Function) -> None:
         there = self.functions.get(function.name)
@@ -128,7 +135,14 @@ class Context:
         self._responses.append(_Response(records, functions, content))
         return Functions(functions, self._open)
 
-    def submit(self, call: Any, *, strategy: Any = None, on_progress: Callable[..., object] | None = None) -> Task:
+    def submit(
+        self,
+        call: Any,
+        *,
+        strategy: Any = None,
+        timeout: float | None = None,
+        on_progress: Callable[..., object] | None = None,
+    ) -> Task:
         """Start one call at once: for servers, and for calls that arrive one by one.
 
         It belongs to no response: ``wait`` and ``messages`` leave it out.
@@ -136,6 +150,7 @@ class Context:
         Args:
             call: A call dict, or a Function.
             strategy: For a tool that has none of its own; the Context's by default.
+            timeout: Seconds the call has, from the start of its body, beside its tool's own limit.
             on_progress: Called with every ``Progress`` the tool reports.
 
         Raises:
@@ -143,7 +158,7 @@ class Context:
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
         function = call if isinstance(call, Function) else self._bind(_openai.call_dict(call, 0))
-        return self._open([function], strategy, on_progress=on_progress).tasks[0]
+        return self._open([function], strategy, call_timeout=timeout, on_progress=on_progress).tasks[0]
 
     def _bind(self, record: CallRecord) -> Function:
         known = self.functions.get(record.name)
@@ -163,9 +178,9 @@ class Context:
         pending = (function for response in self._responses for function in response.functions if function.pending)
         return Functions(pending, self._open)
 
-    def group(self, strategy: Any = None, *, window: int | None = None) -> Group:
+    def group(self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None) -> Group:
         """Start everything pending, as one Group; see :meth:`Functions.group`."""
-        return self.pending_functions.group(strategy, window=window)
+        return self.pending_functions.group(strategy, window=window, timeout=timeout)
 
     def wait(
         self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None
@@ -191,7 +206,77 @@ class Context:
     def _open(self, functions: Sequence[Function], strategy: Any = None, **options: Any) -> Group:
         default = self.strategy if strategy is None else strategy
         choices = [function._definition.strategy or default for function in functions]
-        return launch(functions, choices, clock=self._clock, tracing=self._tracing, **options)
+        return launch(
+            functions,
+            choices,
+            clock=self._clock,
+            tracing=self._tracing,
+            context=self,
+            stopped=self._stop_reason,
+            **options,
+        )
+
+    # Stopping them
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether this turn was interrupted."""
+        return bool(self._asks)
+
+    @property
+    def interrupt_reason(self) -> str | None:
+        """Why, or None."""
+        return self._asks[0] if self._asks else None
+
+    def interrupt(self, reason: str = "interrupted", *, id: str | None = None, after_running: bool = False) -> None:
+        """Ask the calls of this turn to stop, those in flight and those still to come until ``next_turn``.
+
+        It does not wait.  Any thread, loop or signal handler; a second call changes nothing.
+
+        Args:
+            reason: Why, in words fit for the model.
+            id: Only the calls with this id; an unknown one is no error.
+            after_running: What runs may finish, what waits never starts.
+        """
+        check_reason(reason)
+        if id is None:
+            # First the flag, then a look at who is there; who starts a Group does it the other way round.
+            self._asks.append(reason)
+            for group in list(LIVE):
+                if group._context is self:
+                    group.interrupt(reason, after_running=after_running)
+            return
+        self._stopped_ids.setdefault(id, reason)
+        for group in list(LIVE):
+            if group._context is self:
+                for task in group.tasks:
+                    if task.function.id == id:
+                        task.interrupt(reason, after_running=after_running)
+
+    cancel = interrupt
+
+    def interrupt_when(
+        self, awaitable: Awaitable[object], reason: str = "interrupted", *, after_running: bool = False
+    ) -> AbstractAsyncContextManager[None]:
+        """Interrupt this turn as soon as ``awaitable`` is through, while the ``async with`` block lasts.
+
+            async with ctx.interrupt_when(request.is_disconnected()):
+                returns = await ctx.run()
+
+        At the end of the block an awaitable that is not through is cancelled.  What it raises counts
+        as being through, and comes out of the block.
+
+        Args:
+            awaitable: What to wait for, under asyncio or trio.
+            reason: As for ``interrupt``.
+            after_running: As for ``interrupt``.
+        """
+        return interrupt_when(awaitable, partial(self.interrupt, reason, after_running=after_running))
+
+    def _stop_reason(self, function: Function) -> str | None:
+        if self._asks:
+            return self._asks[0]
+        return self._stopped_ids.get(function.id) if function.id is not None else None
 
     # Answers out
 
@@ -238,7 +323,13 @@ class Context:
         return render(ret)
 
     def next_turn(self) -> None:
-        """Begin the next turn: exceptions of past Returns are replaced by copies that hold no frames."""
+        """Begin the next turn.
+
+        An interrupt holds no longer, and exceptions of past Returns are replaced by copies that hold
+        no frames.
+        """
+        self._asks.clear()
+        self._stopped_ids.clear()
         for response in self._responses:
             for function in response.functions:
                 ret = function._return

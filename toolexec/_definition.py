@@ -5,17 +5,29 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._errors import DeclarationError
 from toolexec._loop_kind import LoopKind
-from toolexec._runner import Factory, declared_entry, is_async
+from toolexec._runner import Factory, WithHook, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
 from toolexec._schema import Parameters
 from toolexec._strategy import Strategy
 
+Deliver = Literal["raise", "poll"]
+
 # The options of a tool, as ``@tool`` and the class form take them.
-OPTIONS = ("strategy", "max_in_flight", "exclusive", "resource", "loop")
+OPTIONS = (
+    "strategy",
+    "timeout",
+    "idle_timeout",
+    "max_in_flight",
+    "exclusive",
+    "resource",
+    "loop",
+    "deliver",
+)
 
 
 class Definition:
@@ -24,11 +36,15 @@ class Definition:
     Attributes:
         name: The name the model uses.
         description: The text the model reads.
-        source: What a call's runner comes from: a Tool class, an instance, a Factory or a callable;
-            None while nothing was defined.
+        body: What was declared: a Tool class, an instance, a Factory or a callable; None while
+            nothing was defined.
+        hook: What is told of an interrupt, for a body that is a function, or None.
+        source: What a call's runner comes from: ``body``, with the hook where there is one.
         strategy: The tool's own choice of strategy, a name or an instance, or None.
         exclusive: Whether its calls run alone in their Group.
         loop: The kind of loop an async body gets where it has to bring its own.
+        deliver: "raise" an interrupt in the thread of a sync body, or have it "poll".
+        time_limits: What its calls' clocks are held to.
         limits: What a call has to hold while it runs.
     """
 
@@ -39,10 +55,14 @@ class Definition:
         source: Any = None,
         *,
         strategy: Any = None,
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
         max_in_flight: int | None = None,
         exclusive: bool = False,
         resource: str | None = None,
         loop: LoopKind = "asyncio",
+        deliver: Deliver = "raise",
+        hook: Callable[..., Any] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DeclarationError(f"a tool's name is {name!r}: it has to be a non-empty string")
@@ -60,16 +80,28 @@ class Definition:
             )
         if loop not in ("asyncio", "trio"):
             raise DeclarationError(f"tool {name!r}: loop is {loop!r}; it takes 'asyncio' or 'trio'")
+        if deliver not in ("raise", "poll"):
+            raise DeclarationError(f"tool {name!r}: deliver is {deliver!r}; it takes 'raise' or 'poll'")
+        try:
+            self.timeout = check_limit("timeout", timeout)
+            self.idle_timeout = check_limit("idle_timeout", idle_timeout)
+        except ValueError as exc:
+            raise DeclarationError(f"tool {name!r}: {exc}") from None
         if resource is not None and (not isinstance(resource, str) or not resource):
             raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
         self.name = name
         self.description = description
-        self.source = source
+        self.body = source
+        self.hook = hook
+        self.source = _runner_source(name, source, hook)
         self.strategy = strategy
         self.exclusive = exclusive
         self.loop: LoopKind = loop
         self.max_in_flight = max_in_flight
         self.resource = resource
+        self.deliver: Deliver = deliver
+        limited = timeout is not None or idle_timeout is not None
+        self.time_limits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
         self.limits = _limits(max_in_flight, resource)
         if source is not None:
             check_source(name, source)
@@ -79,14 +111,22 @@ class Definition:
         options = {name: getattr(self, name) for name in OPTIONS}
         if not isinstance(self.strategy, str):
             options["strategy"] = None
-        return {"name": self.name, "description": self.description, "source": self.source, **options}
+        return {"name": self.name, "description": self.description, "source": self.body, "hook": self.hook, **options}
 
     def define(self, source: Any) -> None:
         """Set what runs the calls."""
         check_source(self.name, source)
-        self.source = source
+        self.source = _runner_source(self.name, source, self.hook)
+        self.body = source
         for cached in ("parameters", "is_async"):
             self.__dict__.pop(cached, None)
+
+    def set_hook(self, hook: Callable[..., Any]) -> None:
+        """Set what is told of an interrupt, for a tool that is a function."""
+        if not callable(hook):
+            raise DeclarationError(f"tool {self.name!r}: on_interrupt takes a function, not {hook!r}")
+        self.source = _runner_source(self.name, self.body, hook)
+        self.hook = hook
 
     @functools.cached_property
     def parameters(self) -> Parameters:
@@ -105,6 +145,16 @@ class Definition:
     def is_async(self) -> bool:
         """Whether the body is async."""
         return is_async(declared_entry(self.source))
+
+
+def _runner_source(name: str, body: Any, hook: Callable[..., Any] | None) -> Any:
+    if hook is None or body is None:
+        return body
+    if isinstance(body, type | Factory) or callable(getattr(body, "call", None)):
+        raise DeclarationError(
+            f"tool {name!r}: on_interrupt is for tools that are functions; give the class a method on_interrupt(self)"
+        )
+    return WithHook(body, hook)
 
 
 def check_source(name: str, source: Any) -> None:

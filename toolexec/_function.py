@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolexec._call_state import CallState
+from toolexec._clock import MONOTONIC
 from toolexec._definition import Definition
 from toolexec._discovery import isolated_names
 from toolexec._errors import DeclarationError
+from toolexec._hook import run_hook
 from toolexec._launch import launch_one
 from toolexec._registry import Registry
 from toolexec._return import Return, cancelled_form, error_form
-from toolexec._runner import resolve
+from toolexec._runner import Factory, resolve
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from toolexec._task import Task
@@ -60,7 +64,7 @@ class Function(Registry):
         Args:
             name: The name the model uses.
             description: The text the model reads.
-            **options: As for ``@tool``: strategy, max_in_flight, exclusive, resource, loop.
+            **options: As for ``@tool``; see ``ToolOptions``.
 
         Raises:
             DeclarationError: A name, option or value that cannot be.
@@ -156,6 +160,22 @@ class Function(Registry):
         self._runner = None
         return source
 
+    def on_interrupt(self, hook: H) -> H:
+        """Set the hook of a tool that is a function: it is called, once, when a call is interrupted.
+
+        Usable as a decorator.  It takes nothing (in a class body: the instance) and may be async.
+        Where and when it runs depends on the strategy; see the page on stopping a tool.
+
+        Returns:
+            What was given.
+
+        Raises:
+            DeclarationError: It cannot be called; or the tool is a class, which has methods for that.
+        """
+        self._definition.set_hook(hook)
+        self._runner = None
+        return hook
+
     @property
     def runner(self) -> Any:
         """The object that runs this call; resolved once, on first access, and kept.
@@ -181,18 +201,41 @@ class Function(Registry):
         """Run the call here and now, on this thread, and answer it."""
         return self.task("sequential").wait(block_loop=True)
 
-    def task(self, strategy: Any = None, *, on_progress: Callable[..., object] | None = None) -> Task:
+    def task(
+        self,
+        strategy: Any = None,
+        *,
+        timeout: float | None = None,
+        on_progress: Callable[..., object] | None = None,
+    ) -> Task:
         """Start the call.
 
         Args:
             strategy: A name, or what ``toolexec.strategy`` made; the tool's own by default, or else
                 ``auto``.
+            timeout: Seconds the call has, from the start of its body, beside the tool's own limit.
             on_progress: Called with every ``Progress`` the tool reports.
 
         Raises:
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
-        return launch_one(self, strategy, on_progress=on_progress)
+        return launch_one(self, strategy, call_timeout=timeout, on_progress=on_progress)
+
+    def interrupt(self, reason: str = "interrupted") -> None:
+        """Ask the call to stop, if it is in flight: then this is ``task.interrupt``.
+
+        Otherwise it tells, on this thread, a runner that exists; nothing is built for it, and a Tool
+        class that no call has made an instance of is not told.
+        """
+        task = self._task
+        if task is not None:
+            if task.alive:
+                task.interrupt(reason)
+            return
+        runner = self._runner if self._runner is not None else self._definition.source
+        if runner is None or isinstance(runner, type | Factory):
+            return
+        run_hook(CallState(self._id, self.name, MONOTONIC, runner=runner), self._definition.loop)
 
     # How it stands
 
@@ -240,8 +283,13 @@ class Function(Registry):
         return Return(id=self.id, name=self.name, value=value, status="raised", exception=exc)
 
     def cancel(self, reason: str = "function call cancelled", **extra: Any) -> Return:
-        """A Return that says the call was cancelled; the call is no longer pending."""
+        """A Return that says the call was cancelled; the call is no longer pending.
+
+        One in flight is interrupted as well; whichever answer comes first is the call's.
+        """
         self._cancelled = True
+        if self._task is not None and self._task.alive:
+            self._task.interrupt(reason)
         value = cancelled_form(reason, **extra)
         ret = Return(id=self.id, name=self.name, value=value, status="cancelled", reason=reason)
         if not self._claimed and self._return is None:

@@ -49,17 +49,21 @@ class Functions(Sequence[Function]):
     def __repr__(self) -> str:
         return f"Functions({list(self._functions)!r})"
 
-    def group(self, strategy: Any = None, *, window: int | None = None) -> Group:
+    def group(self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None) -> Group:
         """Start those that are pending, as one Group.
 
         Args:
             strategy: For tools that have none of their own; the Context's by default.
             window: How many may be in flight at once, over all strategies.
+            timeout: Seconds the Group has, from now.  Then what has not settled is stopped, and its
+                Return is a ``timeout``; finished calls keep their values.
 
         Raises:
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
-        return self._opener([function for function in self if function.pending], strategy, window=window)
+        return self._opener(
+            [function for function in self if function.pending], strategy, window=window, timeout=timeout
+        )
 
     def wait(
         self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None

@@ -6,19 +6,23 @@ import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from toolexec._as_finished import AsFinished
+from toolexec._call_state import Ask, check_reason
 from toolexec._clock import Clock
 from toolexec._control import CONTROL
 from toolexec._errors import WaitTimeout, WrongLoop
+from toolexec._events import Event, Events, Settled
 from toolexec._loop_kind import running_loop
-from toolexec._waiting import Wakers, apark, check_timeout, park, refuse_running_loop, wake_all
+from toolexec._owning import aabort, abort, await_, wait
+from toolexec._waiting import Wakers, apark, check_timeout, refuse_running_loop, wake_all
 
 if TYPE_CHECKING:
+    from toolexec._call_state import CallState
     from toolexec._outcome import Outcome
     from toolexec._return import Return
     from toolexec._schedule import Window
@@ -26,9 +30,6 @@ if TYPE_CHECKING:
     from toolexec._task import Task
 
 _log = logging.getLogger("toolexec")
-
-# What a wait after an interrupt allows beyond grace, for threads to get their turn.  A guess.
-_SLACK_S = 1.0
 
 # Groups with a call that has not settled: a Group nobody holds goes on all the same.
 LIVE: set[Group] = set()
@@ -58,6 +59,12 @@ class Group:
         self._starter: Callable[[Task], None]
         self._window: Window[Task] | None = None  # where the calls wait for each other or for limits
         self._stack: AsyncExitStack | None = None
+        self._in_loop = False  # is the clock that of the caller's loop?
+        self._context: object = None  # the Context it belongs to
+        self._parent: CallState | None = None  # the call whose body made it
+        self._undo: list[Callable[[], None]] = []  # timers, to be cancelled when all have settled
+        self._pressed: list[BaseException] = []  # a Ctrl-C that ended a body, for whoever waits
+        self._listeners: list[Callable[[Event], object]] = []
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -139,6 +146,33 @@ class Group:
         """The Returns as calls finish.  Leaving early interrupts nothing."""
         return AsFinished(self)
 
+    def events(self) -> Events:
+        """What happens to the calls, as it happens: ``Started``, ``Progress``, ``Output``, ``Settled``.
+
+        For ``for`` and ``async for``.  It begins with what has started and settled already, and ends
+        when every call's ``Settled`` was given.  Leaving early interrupts nothing.
+        """
+        return Events(self)
+
+    def interrupt(self, reason: str = "interrupted", *, after_running: bool = False) -> None:
+        """Ask every call to stop; see :meth:`Task.interrupt`.  Any thread, loop or signal handler.
+
+        Args:
+            reason: Why, in words fit for the model.
+            after_running: What runs may finish, what waits never starts.
+        """
+        ask = Ask(check_reason(reason), tells=True)
+        if after_running:
+            for task in self._tasks:
+                task._bar(ask)
+            return
+        # All are asked before the first hook runs here, which may take its time.
+        asked = [task for task in self._tasks if task._ask(ask)]
+        for task in asked:
+            task._tell_here()
+
+    cancel = interrupt
+
     def __enter__(self) -> Self:
         if not self._done():
             self._refuse_loop(None, "async with")
@@ -148,7 +182,7 @@ class Group:
         if exc is None:
             self.wait()
         else:
-            self._abort(self._tasks, self._all, self._done, exc)
+            abort(self, self._tasks, self._all, self._done, exc)
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
@@ -164,56 +198,22 @@ class Group:
             if exc is None:
                 await self._await_all()
             else:
-                await self._aabort(self._tasks, self._all, self._done, exc)
+                await aabort(self, self._tasks, self._all, self._done, exc)
 
     # The two ways to wait: on a thread, in a loop.  Lazy places run their calls in here.
 
     def _wait(self, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]) -> None:
-        clock = self._clock
-        until = None if timeout is None else clock.now() + timeout
-        try:
-            if not self._lazy:
-                park(wakers, done, clock, until)
-                return
-            more = partial(_more, done, clock, until)
-            while more():
-                self._be_driven()
-                for place in self._lazy:
-                    try:
-                        place.drive(more)
-                    except BaseException:  # a Ctrl-C that ended a body ends the Group, not one Task alone
-                        owned = self._tasks
-                        raise
-                    finally:
-                        wake_all(self._each)  # another waiter may be the one that drives from here on
-                park(self._each, lambda: done() or any(place.ready() for place in self._lazy), clock, until)
-        except BaseException as exc:
-            self._abort(owned, wakers, done, exc)
-            raise
+        wait(self, wakers, done, timeout, owned)
+        self._raise_pressed()
 
     async def _await(self, wakers: Wakers, done: Callable[[], bool], owned: Sequence[Task]) -> None:
-        clock = self._clock
-        try:
-            if done() and running_loop() == "trio":
-                await sys.modules["trio"].lowlevel.checkpoint()
-            if not self._lazy:
-                await apark(wakers, done, clock, None)
-                return
-            more = partial(_more, done, clock, None)
-            while more():
-                self._be_driven()
-                for place in self._lazy:
-                    try:
-                        await place.adrive(more)
-                    finally:
-                        wake_all(self._each)
-                await apark(self._each, lambda: done() or any(place.ready() for place in self._lazy), clock, None)
-        except GeneratorExit as exc:  # closed from outside: there is no loop any more to wait in
-            self._ask_all(owned, exc)
-            raise
-        except BaseException as exc:
-            await self._aabort(owned, wakers, done, exc)
-            raise
+        await await_(self, wakers, done, owned)
+        self._raise_pressed()
+
+    def _raise_pressed(self) -> None:
+        """A Ctrl-C ended a body: whoever waits first has to see it."""
+        if self._pressed:
+            raise self._pressed.pop()
 
     async def _await_all(self) -> tuple[Return, ...]:
         await self._await(self._all, self._done, self._tasks)
@@ -229,25 +229,6 @@ class Group:
         window.driven = True
         for entry in window.take():
             self._starter(entry.item)
-
-    def _abort(self, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException) -> None:
-        """Whoever owns these calls is leaving: stop them, and wait for at most their grace."""
-        park(wakers, done, self._clock, self._ask_all(owned, exc))
-
-    async def _aabort(
-        self, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException
-    ) -> None:
-        until = self._ask_all(owned, exc)
-        if isinstance(exc, GeneratorExit):
-            return  # whoever awaited was thrown away, its loop perhaps closed: nothing can be awaited any more
-        with _shield():
-            await apark(wakers, done, self._clock, until)
-
-    def _ask_all(self, owned: Sequence[Task], exc: BaseException) -> float:
-        for task in owned:
-            task._ask(f"its caller was stopped by {type(exc).__name__}")
-        graces = [task._strategy.grace for task in owned if task._strategy is not None and task._return is None]
-        return self._clock.now() + max(graces, default=0.0) + _SLACK_S
 
     def _refuse_loop(
         self, timeout: float | None, instead: str, *, block_loop: bool = False, polls: bool = False
@@ -268,6 +249,7 @@ class Group:
         return len(self._finished) == len(self._tasks)
 
     def _answer(self, timeout: float | None) -> tuple[Return, ...]:
+        self._raise_pressed()
         if not self._done():
             raise WaitTimeout(timeout or 0.0, [task.function.id for task in self._tasks if task.alive])
         return tuple(self._answer_of(task) for task in self._tasks)
@@ -297,7 +279,12 @@ class Group:
         if task._strategy is not None:
             task._strategy._live.discard(task)
         self._finished.append(task)
+        self._emit_settled(task)
         self._let_go(task)
+
+    def _emit_settled(self, task: Task) -> None:
+        if self._listeners and task._return is not None:
+            self._emit(Settled(task, task._return))
 
     def _mend(self, task: Task, outcome: Outcome) -> None:
         """Do what is missing of a :meth:`_finish` that was cut short; on the control thread."""
@@ -308,6 +295,7 @@ class Group:
             task._strategy._live.discard(task)
         if task not in self._finished:
             self._finished.append(task)
+        self._emit_settled(task)
         wake_all(task._wakers)
         self._let_go(task)
 
@@ -326,9 +314,20 @@ class Group:
             self._completing.pop()
         except IndexError:  # two calls settled at once, and both saw that all had
             return
+        for undo in self._undo:
+            undo()
+        if self._parent is not None:
+            self._parent.inner.remove(self)
         for place in self._places:
             place.release()
         LIVE.discard(self)
+
+    def _emit(self, event: Event) -> None:
+        """Tell who walks over ``events()``."""
+        for listener in self._listeners[:]:
+            listener(event)
+        if self._listeners:
+            wake_all(self._each)
 
     def _tell(self, context: Context, callback: Callable[..., object], *args: Any) -> None:
         """Call a user's callback in a copy of the submitter's context; one that raises is logged."""
@@ -336,14 +335,3 @@ class Group:
             context.copy().run(callback, *args)
         except Exception:  # noqa: BLE001 - a callback is the user's code
             _log.exception("toolexec: the callback %r raised", callback)
-
-
-def _more(done: Callable[[], bool], clock: Clock, until: float | None) -> bool:
-    return not done() and (until is None or clock.now() < until)
-
-
-def _shield() -> AbstractContextManager[Any]:
-    """Under trio a cancelled scope raises at every await; asyncio cancels once, and needs nothing."""
-    if running_loop() == "trio":
-        return sys.modules["trio"].CancelScope(shield=True)  # type: ignore[no-any-return]  # trio is not imported here
-    return nullcontext()

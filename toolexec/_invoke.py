@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolexec._current import CURRENT, CurrentCall
+from toolexec._call_state import CURRENT, CallState
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed
 from toolexec._runner import entry, resolve, yields_parts
@@ -26,7 +26,7 @@ def invoke(
     body: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    call: CurrentCall,
+    call: CallState,
     loop: LoopKind = "asyncio",
     *,
     hand_over: bool = False,
@@ -58,7 +58,7 @@ def perform(
     source: Any,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    call: CurrentCall,
+    call: CallState,
     loop: LoopKind,
     begun: Callable[[], object],
 ) -> Outcome:
@@ -76,7 +76,8 @@ def perform(
         begun: Called once, right before the body.
     """
     try:
-        body = entry(resolve(source))
+        call.runner = runner = resolve(source)
+        body = entry(runner)
         begun()
     except BaseException as exc:  # noqa: BLE001 - a constructor is the tool's code
         return failed(call, exc)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
-from toolexec._current import CURRENT, CurrentCall, Progress
+from toolexec._call_state import CURRENT, Ask, CallState, Progress
 from toolexec._errors import WorkerLost
+from toolexec._hook import arun_hook, run_hook
 from toolexec._invoke import Awaiting, invoke
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed, stopped
@@ -27,6 +28,8 @@ class Parcel(NamedTuple):
         args: Positional arguments, validated.
         kwargs: Keyword arguments, validated.
         loop: The kind of loop an async body runs in.
+        timeout: Seconds the body has, from its start, until the nearest limit; None without one.  The
+            engine keeps the limits; a worker only tells the tool.
     """
 
     id: str | None
@@ -35,6 +38,7 @@ class Parcel(NamedTuple):
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     loop: LoopKind
+    timeout: float | None = None
 
 
 class Owner(Protocol):
@@ -44,9 +48,15 @@ class Owner(Protocol):
 
     def _progressed(self, job: Job, progress: Progress) -> None: ...
 
+    def _conclude(self, job: Job, outcome: Outcome) -> None: ...
+
     def _settle(self, job: Job, outcome: Outcome) -> None: ...
 
-    def _ask(self, reason: str) -> None: ...
+    def _ask(self, ask: Ask) -> bool: ...
+
+    def _printed(self, job: Job, text: str) -> None: ...
+
+    def _ctrl_c(self, job: Job, exc: BaseException) -> None: ...
 
     def _done(self) -> bool: ...
 
@@ -68,10 +78,11 @@ class Job:
         context: The submitter's context variables, copied for this call alone.
         call: The state that the body sees.
         generation: Unique in this process; an interrupt belongs to a generation, never to a worker.
+        polls: Whether the tool only asks whether it was interrupted: nothing is to be raised into it.
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
+    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "polls", "slot")
 
     def __init__(
         self,
@@ -81,15 +92,18 @@ class Job:
         is_async: bool,
         entry: Callable[..., Any] | None,
         context: Context,
-        parent: CurrentCall | None,
+        call: CallState,
+        polls: bool = False,
     ) -> None:
         self._owner = owner
         self.parcel = parcel
         self.is_async = is_async
         self.entry = entry
         self.context = context
-        self.call = CurrentCall(parcel.id, parcel.name, self.report, parent)
+        self.call = call
+        call.sink = self.report
         self.generation = next(_generations)
+        self.polls = polls
         self.slot: Any = None
 
     @property
@@ -104,7 +118,7 @@ class Job:
 
     def ask(self, reason: str) -> None:
         """Ask the call to stop, from the strategy's own side (its loop ends, say).  Any thread."""
-        self._owner._ask(reason)
+        self._owner._ask(Ask(reason))
 
     def begin(self) -> bool:
         """Say that the body begins now; the call's clock starts and its start is traced.
@@ -116,10 +130,13 @@ class Job:
             False when the call was asked to stop before: then the body must not run, and
             ``deliver(stopped())`` is what is owed.
         """
-        if self.call.asked:
-            return False
-        self._owner._begun(self)
-        return not self.call.asked
+        call = self.call
+        if not call.asked and call.barred is None:
+            self._owner._begun(self)
+        # Looked at once more: who asks looks the other way round, whether it has begun; so one sees the other.
+        if call.barred is not None:
+            call.ask(call.barred)
+        return not call.asked
 
     def body(self, *, hand_over: bool = False) -> Outcome | Awaiting:
         """Run the body on this thread, in the job's context; never raises.
@@ -147,6 +164,51 @@ class Job:
     def report(self, progress: Progress) -> None:
         """Pass on a report of progress from the body; on the thread or loop that saw it."""
         self._owner._progressed(self, progress)
+
+    def printed(self, text: str) -> None:
+        """Pass on what the tool printed, where that is captured; on the thread or loop that saw it."""
+        self._owner._printed(self, text)
+
+    def finish(self, outcome: Outcome) -> None:
+        """The body has ended on this thread: run its hook, if an interrupt ended it, and deliver.
+
+        Not before: whoever waits may count on the hook having run.  Should it hang, the ladder
+        delivers the outcome without it.
+        """
+        if self.call.hook_due:
+            self._owner._conclude(self, outcome)
+            self.run_hook()
+        self.deliver(outcome)
+
+    async def afinish(self, outcome: Outcome) -> None:
+        """:meth:`finish` in the loop that ran the body, as part of its task, shielded where the loop needs that."""
+        if self.call.hook_due:
+            self._owner._conclude(self, outcome)
+            await self.arun_hook()
+        self.deliver(outcome)
+
+    def run_hook(self) -> None:
+        """Run the tool's hook on this thread, unless it ran; never raises."""
+        # A copy: the context itself may be entered, by the body that still runs.
+        self.context.copy().run(run_hook, self.call, self.parcel.loop)
+
+    async def arun_hook(self) -> None:
+        """:meth:`run_hook` in the running loop, as part of a task whose context is the job's."""
+        await arun_hook(self.call)
+
+    def time_left(self) -> float | None:
+        """Seconds until the nearest limit of time, for a body that begins now; None without one."""
+        call = self.call
+        left = None if call.deadline is None else max(0.0, call.deadline - call.clock.now())
+        own = self.parcel.timeout
+        return own if left is None else left if own is None else min(own, left)
+
+    def ctrl_c(self, exc: BaseException) -> None:
+        """A KeyboardInterrupt ended the body, on the main thread: a person pressed Ctrl-C.
+
+        The call is cancelled and its Group interrupted; whoever waits gets the exception.
+        """
+        self._owner._ctrl_c(self, exc)
 
     def deliver(self, outcome: Outcome) -> None:
         """Settle the call.  Any thread; never raises; the first delivery wins, later ones are dropped."""

@@ -1,14 +1,19 @@
 """The ladder: from asking a call to stop, by force where there is force, to its Return within grace.
 
-All of it runs on the control thread.
+All of it runs on the control thread (or, with a clock that is moved by hand, where it is moved).
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolexec._call_state import Ask, CallState
+from toolexec._clock import MONOTONIC
+from toolexec._control import CONTROL
 from toolexec._outcome import Outcome
 
 if TYPE_CHECKING:
@@ -16,9 +21,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolexec")
 
-# The first three quarters are for the body (its own clean-up, its hook); what is left is for a
-# process to obey SIGTERM.  From the design; no measurement behind it.
+# The hook of a body that still runs gets the second half; so does one that began before.  The last
+# quarter is for a process to obey SIGTERM.  From the design; no measurement behind it.
+_HOOK_AT = 0.5
 _STOP_AT = 0.75
+
+# What of an outer call's grace a call inside it may take, so that the outer one has time to clean up.
+_INNER_SHARE = 0.8
 
 # How long a killed worker's end may take to be reported: far more than the millisecond it takes.
 _REPORT_S = 1.0
@@ -29,23 +38,111 @@ def climb(task: Task) -> None:
     job, place, strategy = task._job, task._place, task._strategy
     if task._return is not None or job is None or place is None or strategy is None:
         return
+    call = job.call
+    grace = _limit_grace(call, strategy.grace)
+    if place.lazy and grace > 0 and not call.asks[0].tells:
+        # Nothing is raised into a body on its waiter's thread: its hook is all that can be told.
+        _on_helper(job.run_hook)
     if not task._handed or (task._begun_at is None and not strategy.isolated):
         # It has not begun, and will not: who starts it looks at the flag first.
         job.deliver(job.stopped())
         return
+    reach_inner(call)
+    call.notify()
     if place.lazy:
-        return  # it runs on the thread of whoever waits; nothing is raised there and nothing is left behind
-    clock = task._group._clock
-    start = clock.now()
-    grace = strategy.grace
+        return  # nor is it ever left behind: who waits is who runs it
     if grace > 0:
-        job.call.cancel_once()
+        call.cancel_once()
         place.ask(job)
-        task._undo.append(clock.call_at(start + _STOP_AT * grace, partial(_stop, task)))
-    task._undo.append(clock.call_at(start + grace, partial(_kill, task)))
+    _climb_within(task, grace)
+
+
+def bar(task: Task) -> None:
+    """Stop a call only if it has not begun; what bars it is set already."""
+    job, strategy = task._job, task._strategy
+    if job is None or strategy is None or job.call.barred is None:
+        return
+    if not task._handed or (task._begun_at is None and not strategy.isolated):
+        job.call.ask(job.call.barred)
+        climb(task)
+
+
+def reach_inner(call: CallState) -> None:
+    """Ask the calls that a call's body has started; an outer limit of time is for them an interrupt."""
+    ask = Ask(call.reason)
+    for group in call.inner[:]:
+        for task in group._tasks:
+            job = task._job
+            if job is None:
+                continue
+            if job.call.ask(ask):
+                climb(task)
+            else:
+                _climb_faster(task)
+
+
+def finish_off(task: Task) -> None:
+    """Use the last means at once: somebody pressed Ctrl-C a second time."""
+    _kill(task)
+
+
+def hook_begun(task: Task) -> None:
+    """The body has ended and its hook runs: that gets its share of the grace, and no more."""
+    job = task._job
+    if task._return is None and job is not None:
+        _after(task, _HOOK_AT * job.call.grace, _leave)
+
+
+def _limit_grace(call: CallState, grace: float) -> float:
+    """Set the grace of a call from now on: what is left of the grace around it bounds it."""
+    parent = call.parent
+    if parent is not None and parent.asked and (left := parent.grace_left()) is not None:
+        grace = min(grace, _INNER_SHARE * left)
+    call.grace = grace
+    call.ends_at = call.clock.now() + grace
+    return grace
+
+
+def _climb_faster(task: Task) -> None:
+    """The call around it was asked: what is left of this one's grace may have become less."""
+    job = task._job
+    if task._return is not None or job is None:
+        return
+    left = job.call.grace_left()
+    if left is None:
+        return  # it was asked just now, and its turn on this thread is still to come
+    grace = _limit_grace(job.call, left)
+    if grace < left:
+        _climb_within(task, grace)
+
+
+def _climb_within(task: Task, grace: float) -> None:
+    if grace > 0:
+        _after(task, _HOOK_AT * grace, _late_hook)
+        _after(task, _STOP_AT * grace, _stop)
+    _after(task, grace, _kill)
+
+
+def _after(task: Task, delay: float, rung: Callable[[Task], None]) -> None:
+    """Take a rung in ``delay`` seconds, unless the call has settled by then."""
+    group, step = task._group, partial(rung, task)
+    clock = group._clock
+    if group._in_loop:
+        # The loop's clock stands still while something blocks the loop, and for ever once it has
+        # ended; so the process's clock runs beside it.  A rung that is taken twice does no harm.
+        task._undo.append(clock.call_at(clock.now() + delay, partial(CONTROL.post, step)))
+        task._undo.append(MONOTONIC.call_at(MONOTONIC.now() + delay, step))
+    else:
+        task._undo.append(clock.call_at(clock.now() + delay, step))
     if task._return is not None:  # settled meanwhile, perhaps before it could see the timers
         for undo in task._undo:
             undo()
+
+
+def _late_hook(task: Task) -> None:
+    job, place = task._job, task._place
+    if task._return is None and task._concluded is None and job is not None and place is not None:
+        place.hook(job)
 
 
 def _stop(task: Task) -> None:
@@ -54,11 +151,10 @@ def _stop(task: Task) -> None:
 
 
 def _kill(task: Task) -> None:
-    if task._return is not None or task._job is None or task._place is None:
+    if task._return is not None or task._job is None or task._place is None or task._place.lazy:
         return
     if task._place.kill(task._job):
-        clock = task._group._clock
-        task._undo.append(clock.call_at(clock.now() + _REPORT_S, partial(_leave, task)))
+        _after(task, _REPORT_S, _leave)
     else:
         _leave(task)
 
@@ -68,6 +164,18 @@ def _leave(task: Task) -> None:
     if task._return is not None or job is None or place is None:
         return
     place.leave(job)
+    if task._concluded is not None:  # only its hook hangs
+        _log.warning("toolexec: the hook of tool %r did not return within its grace", task.function.name)
+        job.deliver(task._concluded)
+        return
     _log.warning("toolexec: tool %r did not stop within its grace and was left behind", task.function.name)
     stopped = job.stopped()
     job.deliver(Outcome("cancelled", exception=stopped.exception, reason=stopped.reason, abandoned=True))
+
+
+def _on_helper(call: Callable[[], object]) -> None:
+    """Run the user's code elsewhere: this thread must never block on it."""
+    try:
+        threading.Thread(target=call, name="toolexec-hook", daemon=True).start()
+    except RuntimeError:  # the program exits, and starts no threads any more
+        call()

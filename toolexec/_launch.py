@@ -8,9 +8,10 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from toolexec._arguments import parse
+from toolexec._call_state import CURRENT, Ask, CallState
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
-from toolexec._current import CURRENT, CurrentCall
+from toolexec._deadline import check_limit, start_group_clock
 from toolexec._discovery import chosen, shared
 from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, WorkerLost
 from toolexec._group import LIVE, Group
@@ -18,6 +19,7 @@ from toolexec._job import Job, Parcel
 from toolexec._lifecycle import refuse_when_exiting
 from toolexec._loop_kind import running_loop
 from toolexec._outcome import Outcome
+from toolexec._owning import abort
 from toolexec._runner import entry
 from toolexec._schedule import Entry, Limit, Window
 from toolexec._strategy import Place, Strategy, check_window
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from toolexec._function import Function
 
 
-def launch_one(function: Function, choice: Any, *, on_progress: Callable[..., object] | None = None) -> Task:
+def launch_one(function: Function, choice: Any, **options: Any) -> Task:
     """Start one call; a ``choice`` of the caller's goes before the tool's own."""
     own = function._definition.strategy
-    return launch([function], [choice if choice is not None else own], on_progress=on_progress).tasks[0]
+    return launch([function], [choice if choice is not None else own], **options).tasks[0]
 
 
 def launch(
@@ -43,6 +45,10 @@ def launch(
     clock: Clock = MONOTONIC,
     tracing: Tracing | None = None,
     on_progress: Callable[..., object] | None = None,
+    timeout: float | None = None,
+    call_timeout: float | None = None,
+    context: object = None,
+    stopped: Callable[[Function], str | None] | None = None,
 ) -> Group:
     """Claim the calls, bind them, and start everything the window allows.
 
@@ -53,13 +59,18 @@ def launch(
         clock: Tells the time.
         tracing: Traces the calls that have no tracer of their own.
         on_progress: Called with every report of progress.
+        timeout: Seconds that the Group has, from now.
+        call_timeout: Seconds that each call has, from the start of its body, beside its tool's own limits.
+        context: The Context that the Group belongs to.
+        stopped: Why a call of that Context may not start, or None.
 
     Raises:
-        UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError: Nothing was started.
+        UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError, ValueError: Nothing was started.
     """
     check_window(window)
-    if on_progress is not None and not callable(on_progress):
-        raise TypeError(f"on_progress is {on_progress!r}: it takes a function, which is called with each Progress")
+    timeout = check_limit("timeout", timeout)
+    call_timeout = check_limit("timeout", call_timeout)
+    _check_callback(on_progress)
     refuse_when_exiting()
     # Everything that can be wrong with the use, before the first call is claimed.
     strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
@@ -67,11 +78,8 @@ def launch(
         if function._definition.source is not None:
             _ = function._definition.parameters
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
-    group = Group(clock)
-    group._places = tuple(places.values())
-    group._lazy = tuple(place for place in group._places if place.lazy)
-    if len(group._lazy) < len(group._places):
-        CONTROL.ensure()  # a call that may outlive the program's end will need its timers then
+    group = _group_in(tuple(places.values()), clock)
+    group._context = context
     group._starter = _start
     parent = CURRENT.get()
     refused: list[tuple[Task, Outcome]] = []
@@ -82,6 +90,7 @@ def launch(
             own = function.tracer
             task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))
             task._on_progress = on_progress
+            task._limits = function._definition.time_limits.or_call(call_timeout)
             tasks.append(task)
             function._task = task
             function._claimed = True
@@ -93,7 +102,12 @@ def launch(
                 task._job, task._strategy, task._place = bound, strategy, places[strategy]
                 ready.append(task)
         group._tasks = tuple(tasks)  # from here on each of them gets a Return
-        _begin(group, ready, refused, window)
+        if timeout is not None and ready:
+            start_group_clock(group, timeout)
+        if parent is not None and ready:
+            group._parent = parent
+            parent.inner.append(group)
+        _begin(group, ready, refused, window, stopped)
     except BaseException as exc:  # a Ctrl-C, anywhere
         if group._tasks:
             _end(group, refused, exc)
@@ -103,11 +117,42 @@ def launch(
     return group
 
 
-def _begin(group: Group, ready: Sequence[Task], refused: Sequence[tuple[Task, Outcome]], window: int | None) -> None:
+def _check_callback(on_progress: object) -> None:
+    if on_progress is not None and not callable(on_progress):
+        raise TypeError(f"on_progress is {on_progress!r}: it takes a function, which is called with each Progress")
+
+
+def _group_in(places: tuple[Place, ...], clock: Clock) -> Group:
+    """A Group in these places, by the clock of the caller's loop where calls run in that."""
+    loop_clock = next((own for place in places if (own := place.clock()) is not None), None)
+    in_loop = clock is MONOTONIC and loop_clock is not None
+    group = Group(loop_clock if in_loop and loop_clock is not None else clock)
+    group._in_loop = in_loop
+    group._places = places
+    group._lazy = tuple(place for place in places if place.lazy)
+    if len(group._lazy) < len(places):
+        CONTROL.ensure()  # a call that may outlive the program's end will need its timers then
+    return group
+
+
+def _begin(
+    group: Group,
+    ready: Sequence[Task],
+    refused: Sequence[tuple[Task, Outcome]],
+    window: int | None,
+    stopped: Callable[[Function], str | None] | None,
+) -> None:
     if group._tasks:
         LIVE.add(group)
+    # Whoever interrupts the Context, or the call around this, or closes the strategy, sets a flag and
+    # then looks which calls there are; here it is the other way round.  So one of the two sees the other.
+    parent = group._parent
     for task in ready:
         _enlist(task)
+        if parent is not None and parent.asked:
+            task._ask(Ask(parent.reason))
+        if stopped is not None and (reason := stopped(task.function)) is not None:
+            task._ask(Ask(reason))
     for task, outcome in refused:
         task._refuse(outcome)
     _start_all(ready, window)
@@ -118,7 +163,7 @@ def _end(group: Group, refused: Sequence[tuple[Task, Outcome]], exc: BaseExcepti
     for task, outcome in refused:
         if task.alive:
             task._refuse(outcome)
-    group._abort(group._tasks, group._all, group._done, exc)
+    abort(group, group._tasks, group._all, group._done, exc)
 
 
 def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
@@ -134,10 +179,9 @@ def _enlist(task: Task) -> None:
     """From here on closing the strategy reaches the call; or it was closed since it was chosen."""
     strategy = task._strategy
     assert strategy is not None
-    # Whoever closes it sets the flag and then looks who is there: so one of the two sees the other.
     strategy._live.add(task)
     if strategy.closed:
-        task._ask("its strategy was closed")
+        task._ask(Ask("its strategy was closed"))
 
 
 def _pick(function: Function, strategy: Strategy | None) -> Strategy | None:
@@ -153,7 +197,7 @@ def _tracing(own: Tracer, default: Tracing | None) -> Tracing:
     return default if default is not None and default.tracer is own else Tracing(own)
 
 
-def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> Job | Outcome:
+def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Job | Outcome:
     """A job for the call, or the outcome that refuses it."""
     function = task.function
     definition = function._definition
@@ -163,7 +207,8 @@ def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> 
         )
     try:
         args, kwargs = definition.parameters.validate(parse(function.arguments))
-        body = None if strategy.isolated else entry(function.runner)
+        # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
+        runner = None if strategy.isolated else function.runner
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
     except BaseException as exc:
@@ -171,20 +216,22 @@ def _bind(task: Task, strategy: Strategy | None, parent: CurrentCall | None) -> 
         if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
             raise
         return Outcome("raised", exception=exc)
+    call = CallState(function.id, function.name, task._group._clock, parent=parent, runner=runner)
     job = Job(
         task,
-        Parcel(function.id, function.name, definition.source, args, kwargs, definition.loop),
+        Parcel(function.id, function.name, definition.source, args, kwargs, definition.loop, task._limits.timeout),
         is_async=definition.is_async,
-        entry=body,
+        entry=None if strategy.isolated else entry(runner),
         context=task._context,
-        parent=parent,
+        call=call,
+        polls=definition.deliver == "poll",
     )
     # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
-    job.call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))
+    call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))
     return job
 
 
-def _held(call: CurrentCall | None) -> set[Limit]:
+def _held(call: CallState | None) -> set[Limit]:
     held: set[Limit] = set()
     while call is not None:
         held.update(call.limits)
@@ -245,7 +292,9 @@ def _start(task: Task) -> None:
     assert place is not None
     # In this order: an interrupt first sets the flag and then looks whether the job was handed over.
     task._handed = True
-    if job.asked:
+    if job.asked or job.call.barred is not None:
+        if job.call.barred is not None:
+            job.call.ask(job.call.barred)
         job.deliver(job.stopped())
         return
     try:

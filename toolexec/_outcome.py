@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolexec._current import CurrentCall
-from toolexec._errors import Interrupt
+from toolexec._call_state import CallState
+from toolexec._errors import DeadlineExceeded, Interrupt
 from toolexec._return import Status
 
 
@@ -44,13 +44,30 @@ class Outcome:
         self.abandoned = abandoned
 
 
-def stopped(call: CurrentCall) -> Outcome:
+def stopped(call: CallState) -> Outcome:
     """The outcome of a call that ended because it was asked to."""
     return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)
 
 
-def failed(call: CurrentCall, exc: BaseException) -> Outcome:
-    """The outcome of a body that raised; an Interrupt counts as such only if it was asked for."""
-    if call.asked and issubclass(type(exc), Interrupt):
-        return Outcome("cancelled", exception=exc, reason=call.reason)
+def failed(call: CallState, exc: BaseException) -> Outcome:
+    """The outcome of a body that raised ``exc``.
+
+    An Interrupt counts as such only if it was asked for.  Where the call's own callback was told of
+    the interrupt, to stop what the body blocks in, whatever leaves the body is its doing.
+    """
+    if call.asked:
+        if issubclass(type(exc), Interrupt):
+            return Outcome("cancelled", exception=exc, reason=call.reason)
+        if call.told:
+            interrupt = call.interrupt()
+            interrupt.__cause__ = exc
+            return Outcome("cancelled", exception=interrupt, reason=call.reason)
     return Outcome("raised", exception=exc)
+
+
+def out_of_time(call: CallState, outcome: Outcome) -> Outcome:
+    """The outcome of a call whose limit of time was over before it ended; what it came to is dropped."""
+    exceeded = DeadlineExceeded(call.reason)
+    if outcome.exception is not None and not issubclass(type(outcome.exception), Interrupt):
+        exceeded.__cause__ = outcome.exception
+    return Outcome("timeout", exception=exceeded, output=outcome.output, abandoned=outcome.abandoned)

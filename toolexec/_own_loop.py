@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from toolexec._current import CurrentCall
+from toolexec._call_state import CallState
 from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._outcome import Outcome, failed, stopped
 from toolexec._values import settle_value
 
 
-def run_to_end(value: Any, call: CurrentCall, loop: LoopKind) -> Outcome:
+def run_to_end(value: Any, call: CallState, loop: LoopKind) -> Outcome:
     """Await ``value`` in a fresh loop on this thread, or on a helper thread if a loop runs here already.
 
     Meanwhile ``call.cancel_once`` cancels it natively.
@@ -27,7 +27,7 @@ def run_to_end(value: Any, call: CurrentCall, loop: LoopKind) -> Outcome:
     return box[0]
 
 
-def _run_asyncio(value: Any, call: CurrentCall) -> Outcome:
+def _run_asyncio(value: Any, call: CallState) -> Outcome:
     import asyncio
 
     # Not asyncio.run: on the main thread that installs a signal handler, and the engine installs none.
@@ -70,7 +70,7 @@ def _close_asyncio(loop: Any) -> None:
         loop.close()
 
 
-def _run_trio(value: Any, call: CurrentCall) -> Outcome:
+def _run_trio(value: Any, call: CallState) -> Outcome:
     import trio
 
     async def main() -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,38 @@ class Factory:
     def __init__(self, make: Callable[[], Any], tool: type | None = None) -> None:
         self.make = make
         self.tool = tool
+
+
+class WithHook:
+    """A function as a runner that has a hook; what ``@fn.on_interrupt`` makes of it.
+
+    Attributes:
+        call: The function.
+        on_interrupt: The hook; takes nothing.
+    """
+
+    __slots__ = ("call", "on_interrupt")
+
+    def __init__(self, call: Callable[..., Any], on_interrupt: Callable[[], Any]) -> None:
+        self.call = call
+        self.on_interrupt = on_interrupt
+
+    def __reduce__(self) -> Any:
+        # Where a worker finds the tool by its function's name, it finds the hook there as well; the
+        # hook itself mostly has no name that leads to it.
+        if _declared_with(self.call) is self:
+            return _declared_with, (self.call,)
+        return WithHook, (self.call, self.on_interrupt)
+
+
+def _declared_with(function: Any) -> Any:
+    """What the tool that stands where ``function`` was defined was declared with."""
+    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
+    if found is None or found.__name__ == "__main__":
+        return None
+    for part in getattr(function, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return getattr(getattr(found, "_definition", None), "source", None)
 
 
 def resolve(source: Any) -> Any:
@@ -83,10 +116,21 @@ def interrupt_runner(runner: Any) -> Any:
     Returns:
         What the hook returned (an awaitable, when it is async), or None.
     """
+    hook = _hook(runner)
+    return None if hook is None else hook()
+
+
+def has_hook(runner: Any) -> bool:
+    """Whether an interrupt has somebody to tell."""
+    return _hook(runner) is not None
+
+
+def _hook(runner: Any) -> Callable[[], Any] | None:
     if runner is None:
         return None
     for name in ("on_cancel", "on_interrupt"):
         hook = getattr(runner, name, None)
         if callable(hook):
-            return hook()
+            found: Callable[[], Any] = hook
+            return found
     return None

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from toolexec._bell import Bell
-from toolexec._clock import MONOTONIC
+from toolexec._call_state import Ask
+from toolexec._clock import MONOTONIC, Clock
 from toolexec._job import Job, Owner
 from toolexec._waiting import apark, park, refuse_running_loop
 
@@ -53,6 +54,15 @@ class Place(ABC):
         The default delivers nothing: the body may still notice by itself.
         """
 
+    def hook(self, job: Job) -> None:
+        """The body still runs at half the grace: have the tool's hook run meanwhile.
+
+        By default on a thread of its own; nothing for an isolated strategy, whose workers run their
+        hooks themselves.
+        """
+        if job.entry is not None:
+            threading.Thread(target=job.run_hook, name="toolexec-hook", daemon=True).start()
+
     def stop(self, job: Job) -> None:
         """Stop a job by force, more gently than ``kill`` where there are two ways.  Default: nothing."""
 
@@ -74,6 +84,10 @@ class Place(ABC):
     def bound_to(self, loop: object) -> bool:
         """Whether calls here need ``loop`` (the caller's running loop) to go on."""
         return False
+
+    def clock(self) -> Clock | None:
+        """The clock of the caller's own loop, where calls run in that; else None."""
+        return None
 
     def nursery(self) -> Any:
         """An async context manager for ``async with group``, in which the calls run, or None."""
@@ -185,7 +199,7 @@ class Strategy(Place):
         """Start nothing any more and ask what runs to stop; until when to wait for that."""
         self._closed = True
         for owner in list(self._live):
-            owner._ask(reason)
+            owner._ask(Ask(reason))
         return MONOTONIC.now() + self.grace + _SLACK_S
 
     def _park_live(self, until: float) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from toolexec._call_state import Ask, check_reason
 from toolexec._control import CONTROL
-from toolexec._errors import WaitTimeout
-from toolexec._ladder import climb
+from toolexec._deadline import NO_LIMITS, start_clock
+from toolexec._errors import Interrupt, WaitTimeout
+from toolexec._events import Output, Started
+from toolexec._ladder import bar, climb, hook_begun
+from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form
 from toolexec._waiting import Wakers, check_timeout, wake_all
 
 if TYPE_CHECKING:
-    from toolexec._current import Progress
+    from toolexec._call_state import Progress
     from toolexec._function import Function
     from toolexec._group import Group
     from toolexec._job import Job
-    from toolexec._outcome import Outcome
     from toolexec._schedule import Entry
     from toolexec._strategy import Place, Strategy
     from toolexec._tracer import Tracing
@@ -35,19 +39,24 @@ class Task:
     """
 
     __slots__ = (
+        "_active_at",
         "_begun_at",
         "_claimed_at",
+        "_concluded",
         "_context",
         "_entry",
         "_group",
         "_handed",
         "_job",
+        "_limits",
         "_on_progress",
         "_outcomes",
         "_place",
+        "_reports",
         "_return",
         "_start_token",
         "_strategy",
+        "_telling",
         "_tracing",
         "_undo",
         "_wakers",
@@ -67,6 +76,11 @@ class Task:
         self._handed = False  # given to its place
         self._claimed_at = group._clock.now()
         self._begun_at: float | None = None
+        self._active_at = 0.0  # when it last reported progress
+        self._limits = NO_LIMITS
+        self._concluded: Outcome | None = None  # what it came to, while its hook still runs
+        self._reports: deque[Progress] = deque()
+        self._telling = [1]  # whoever pops it passes on reports, so that no two are at once
         self._start_token = [1]  # whoever pops it traces the start
         # Appending is atomic: of several outcomes the first in the list is the answer.
         self._outcomes: list[Outcome | None] = []
@@ -106,6 +120,26 @@ class Task:
 
     value = wait
 
+    def interrupt(self, reason: str = "interrupted", *, after_running: bool = False) -> None:
+        """Ask the call to stop.  Any thread, loop or signal handler; a second call does nothing.
+
+        It does not wait: ``wait`` and ``await`` give the Return, within the strategy's ``grace``.  A
+        call that has not begun never does.  In one that runs, ``Interrupt`` is raised (an async body
+        is cancelled), and its hook is told; under sequential nothing is raised, and the hook runs
+        here and now.
+
+        Args:
+            reason: Why, in words fit for the model.
+            after_running: Let it end by itself if it has begun.
+        """
+        ask = Ask(check_reason(reason), tells=True)
+        if after_running:
+            self._bar(ask)
+        elif self._ask(ask):
+            self._tell_here()
+
+    cancel = interrupt
+
     def __await__(self) -> Generator[Any, Any, Return]:
         return self._await().__await__()
 
@@ -131,23 +165,76 @@ class Task:
         self._begun_at = self._group._clock.now()
         self.function._called = True
         self._trace_start()
+        start_clock(self)
+        if self._group._listeners:
+            self._group._emit(Started(self))
 
     def _progressed(self, job: Job, progress: Progress) -> None:
-        if self._on_progress is not None and self._return is None:
+        if self._limits.idle_timeout is not None:
+            self._active_at = self._group._clock.now()
+        if self._on_progress is None and not self._group._listeners:
+            return
+        # Reports may come from several of the tool's threads: one passes on what all of them have.
+        self._reports.append(progress._replace(task=self))
+        while self._reports:
+            try:
+                self._telling.pop()
+            except IndexError:
+                return
+            try:
+                while self._reports and self._return is None:
+                    self._pass_on(self._reports.popleft())
+                self._reports.clear()
+            finally:
+                self._telling.append(1)
+
+    def _pass_on(self, progress: Progress) -> None:
+        self._group._emit(progress)
+        if self._on_progress is not None:
             self._group._tell(self._context, self._on_progress, progress)
 
-    def _ask(self, reason: str) -> None:
-        """Ask the call to stop: two stores and a message, so any thread or signal handler may."""
+    def _printed(self, job: Job, text: str) -> None:
+        if self._return is None:
+            self._group._emit(Output(self, text))
+
+    def _ask(self, ask: Ask) -> bool:
+        """Ask the call to stop: a store and a message, so any thread or signal handler may; whether that was new."""
         job = self._job
-        if job is None or job.call.asked or self._return is not None:
-            return
-        job.call.reason = reason
+        if job is None or self._return is not None:
+            return False
         try:
-            job.call.asked = True
+            if not job.call.ask(ask):
+                return False
             CONTROL.post(partial(climb, self))
         except BaseException:  # a Ctrl-C between the two: nobody would ask again
             CONTROL.post(partial(climb, self))
             raise
+        return True
+
+    def _tell_here(self) -> None:
+        """Where nothing is raised into a body, its hook is told on the thread that interrupts."""
+        job, place, strategy = self._job, self._place, self._strategy
+        if job is not None and place is not None and place.lazy and strategy is not None and strategy.grace > 0:
+            job.run_hook()
+
+    def _bar(self, ask: Ask) -> None:
+        """Ask it to stop unless it has begun."""
+        job = self._job
+        if job is None or self._return is not None or job.call.barred is not None:
+            return
+        job.call.barred = ask
+        CONTROL.post(partial(bar, self))
+
+    def _conclude(self, job: Job, outcome: Outcome) -> None:
+        self._concluded = outcome
+        CONTROL.post(partial(hook_begun, self))
+
+    def _ctrl_c(self, job: Job, exc: BaseException) -> None:
+        reason = "interrupted by Ctrl-C"
+        self._group._pressed.append(exc)
+        self._settle(job, Outcome("cancelled", exception=Interrupt(reason), reason=reason))
+        for task in self._group._tasks:
+            task._ask(Ask(reason))
 
     def _refuse(self, outcome: Outcome) -> None:
         """Answer a call that never got as far as a job."""
@@ -155,6 +242,9 @@ class Task:
         self._answer_with(outcome)
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
+        asks = job.call.asks
+        if asks and asks[0].timeout:
+            outcome = out_of_time(job.call, outcome)
         outcomes = self._outcomes
         outcomes.append(outcome)
         if outcomes[0] is not outcome:

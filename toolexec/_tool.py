@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints, overload
 
-from toolexec._definition import OPTIONS, Definition
+from toolexec._definition import OPTIONS, Definition, Deliver
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._loop_kind import LoopKind
@@ -37,19 +37,25 @@ class Tool(Registry):
         name: The name the model uses.
         description: The text the model reads; without one, the class's docstring.
         strategy: The tool's own strategy, or None.
+        timeout: Seconds each call has, from the start of its body; then its Return is a ``timeout``.
+        idle_timeout: Seconds a call may go without reporting progress.
         max_in_flight: How many of its calls may run at once in this process, or None.
         exclusive: Whether its calls run alone in their Group.
         resource: Calls that name one resource never overlap.
         loop: The kind of loop an async ``call`` gets where it has to bring its own.
+        deliver: "raise", or "poll": then nothing is raised in a thread that runs ``call``.
     """
 
     name: ClassVar[str]
     description: ClassVar[str]
     strategy: ClassVar[Any] = None
+    timeout: ClassVar[float | None] = None
+    idle_timeout: ClassVar[float | None] = None
     max_in_flight: ClassVar[int | None] = None
     exclusive: ClassVar[bool] = False
     resource: ClassVar[str | None] = None
     loop: ClassVar[LoopKind] = "asyncio"
+    deliver: ClassVar[Deliver] = "raise"
     skill: ClassVar[bool] = False
     mcp: ClassVar[bool] = False
     a2a: ClassVar[bool] = False
@@ -69,18 +75,26 @@ class ToolOptions(TypedDict, total=False):
 
     Attributes:
         strategy: Its own strategy: a name, or what ``toolexec.strategy`` made.
+        timeout: Seconds each call has, from the start of its body; then it is stopped, and its Return
+            is a ``timeout``.
+        idle_timeout: Seconds a call may go without reporting progress.
         max_in_flight: How many of its calls may run at once in this process.
         exclusive: Whether its calls run alone in their Group: after every call before them has
             settled, and before any after them starts.
         resource: Calls that name one resource never overlap.
         loop: "asyncio" or "trio": the loop of an async body where it has to bring its own.
+        deliver: How an interrupt reaches a sync body on a thread: "raise" raises ``Interrupt`` in it,
+            "poll" leaves it to ask (``checkpoint``, ``interrupted``).
     """
 
     strategy: Any
+    timeout: float | None
+    idle_timeout: float | None
     max_in_flight: int | None
     exclusive: bool
     resource: str | None
     loop: LoopKind
+    deliver: Deliver
 
 
 class DecoratedFunction(Function, Generic[P, R_co]):
@@ -106,7 +120,9 @@ class DecoratedFunction(Function, Generic[P, R_co]):
             return self
         function: Any = self.__wrapped__
         bound: Callable[..., Any] = function.__get__(instance, owner)
-        parts: dict[str, Any] = {**self._definition.parts(), "source": bound}
+        hook = self._definition.hook
+        own = None if hook is None else functools.partial(hook, instance)
+        parts: dict[str, Any] = {**self._definition.parts(), "source": bound, "hook": own}
         definition = Definition(**parts)
         definition.strategy = self._definition.strategy
         definition.limits = self._definition.limits  # max_in_flight is the tool's, not the instance's

@@ -5,10 +5,10 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from toolexec._current import CurrentCall, Progress
+from toolexec._call_state import CallState, Progress
 
 
-async def settle_value(value: Any, call: CurrentCall) -> Any:
+async def settle_value(value: Any, call: CallState) -> Any:
     """Await ``value`` until it is no longer awaitable; an async generator's value is the list of its parts."""
     while True:
         kind = _type_of(value)
@@ -19,7 +19,7 @@ async def settle_value(value: Any, call: CurrentCall) -> Any:
         value = await value
 
 
-def collect(parts: Any, call: CurrentCall) -> list[Any]:
+def collect(parts: Any, call: CallState) -> list[Any]:
     """Run a generator through: each part is a report of progress, the value is the list of parts."""
     collected: list[Any] = []
     try:
@@ -32,7 +32,7 @@ def collect(parts: Any, call: CurrentCall) -> list[Any]:
     return collected
 
 
-async def _acollect(parts: Any, call: CurrentCall) -> list[Any]:
+async def _acollect(parts: Any, call: CallState) -> list[Any]:
     collected: list[Any] = []
     try:
         async for part in parts:

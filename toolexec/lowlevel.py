@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from toolexec._bell import Bell
-from toolexec._current import CurrentCall, Progress
+from toolexec._call_state import Ask, CallState, Progress
+from toolexec._clock import MONOTONIC, Clock
+from toolexec._hook import arun_hook, run_hook
 from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
 from toolexec._lifecycle import close_shared
 from toolexec._loop_kind import LoopKind, running_loop
+from toolexec._nesting import reach, settle_inner
 from toolexec._outcome import Outcome
 from toolexec._return import backtrace, describe, error_form
-from toolexec._runner import Factory, entry, interrupt_runner, resolve
+from toolexec._runner import Factory, entry, has_hook, interrupt_runner, resolve
 from toolexec._strategy import API_VERSION, Place, Strategy, usable_cpus
 
 __all__ = [
     "API_VERSION",
+    "MONOTONIC",
+    "Ask",
     "Awaiting",
     "Bell",
-    "CurrentCall",
+    "CallState",
+    "Clock",
     "Factory",
     "Job",
     "LoopKind",
@@ -26,14 +32,19 @@ __all__ = [
     "Place",
     "Progress",
     "Strategy",
+    "arun_hook",
     "backtrace",
     "close_shared",
     "describe",
     "entry",
     "error_form",
+    "has_hook",
     "interrupt_runner",
     "perform",
+    "reach",
     "resolve",
+    "run_hook",
     "running_loop",
+    "settle_inner",
     "usable_cpus",
 ]

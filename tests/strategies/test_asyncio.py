@@ -249,7 +249,7 @@ def test_settled_waits_without_owning() -> None:
         with pytest.raises(tx.WaitTimeout):
             await group.settled(timeout=0.01)
         assert group.alive
-        group.tasks[0]._ask("enough")
+        group.tasks[0].interrupt("enough")
         assert "cancelled" == (await group.settled())[0].status
 
     asyncio.run(main())

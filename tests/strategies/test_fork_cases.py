@@ -48,7 +48,7 @@ def run(tool: Any, arguments: dict[str, Any], strategy: tx.Strategy) -> tx.Retur
 
 def interrupt(task: tx.Task) -> None:
     """Ask one call to stop, as its Group does when it is given up."""
-    task._ask("not needed any more")
+    task.interrupt("not needed any more")
 
 
 def error_of(ret: tx.Return) -> tuple[str, str, str]:

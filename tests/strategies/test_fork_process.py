@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import contextvars
 import gc
 import logging
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -24,7 +22,8 @@ import pytest
 
 import remote_tools as tools
 import toolexec as tx
-from toolexec.lowlevel import Job, Outcome, Parcel, usable_cpus
+from stand_in import job_of
+from toolexec.lowlevel import Ask, Job, usable_cpus
 from toolexec_strategies.fork import ForkStrategy, _process
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -43,42 +42,8 @@ def gate(tmp_path: Path) -> str:
     return str(path)
 
 
-class Owner:
-    """Stands for a Task: hands out the outcome, and notes what came before."""
-
-    def __init__(self) -> None:
-        self._wakers: list[Callable[[], object]] = []
-        self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self.begun = threading.Event()
-        self.progress: list[tx.Progress] = []
-
-    def _begun(self, job: Job) -> None:
-        self.begun.set()
-
-    def _progressed(self, job: Job, progress: tx.Progress) -> None:
-        self.progress.append(progress)
-
-    def _settle(self, job: Job, outcome: Outcome) -> None:
-        self.outcomes.put(outcome)
-
-    def _ask(self, reason: str) -> None:
-        raise NotImplementedError
-
-    def _done(self) -> bool:
-        return False
-
-
-def job_of(tool: Any, *args: Any, is_async: bool = False) -> tuple[Owner, Job]:
-    source = getattr(tool, "__wrapped__", tool)
-    owner = Owner()
-    parcel = Parcel("c1", "tool", source, args, {}, "asyncio")
-    context = contextvars.copy_context()
-    return owner, Job(owner, parcel, is_async=is_async, entry=None, context=context, parent=None)
-
-
 def ask(strategy: ForkStrategy, job: Job, reason: str) -> None:
-    job.call.reason = reason
-    job.call.asked = True
+    job.call.ask(Ask(reason))
     strategy.ask(job)
 
 
@@ -161,7 +126,7 @@ def test_a_constructor_that_fails_is_the_calls_error(fork: ForkStrategy) -> None
 
 
 def test_progress_and_parts_come_over(fork: ForkStrategy) -> None:
-    owner, job = job_of(tools.count_up, 3)
+    owner, job = job_of(tools.count_up, 3, isolated=True)
     fork.start(job)
 
     assert owner.outcomes.get(timeout=10).value == [0, 10, 20]
@@ -175,7 +140,7 @@ def test_a_context_variable_has_its_default(fork: ForkStrategy) -> None:
 
 
 def test_a_tool_that_forks_answers_once(fork: ForkStrategy) -> None:
-    owner, job = job_of(tools.fork_and_return)
+    owner, job = job_of(tools.fork_and_return, isolated=True)
     fork.start(job)
 
     first = owner.outcomes.get(timeout=10)
@@ -191,7 +156,7 @@ def test_a_tool_that_forks_answers_once(fork: ForkStrategy) -> None:
 @pytest.mark.parametrize("moment", range(20))
 def test_an_ask_at_any_moment_ends_the_call(fork: ForkStrategy, gate: str, moment: int) -> None:
     run(tools.add, fork, a=1)
-    owner, job = job_of(time.sleep, 60)
+    owner, job = job_of(time.sleep, 60, isolated=True)
     fork.start(job)
     if moment % 2:
         owner.begun.wait(10)
@@ -206,7 +171,7 @@ def test_an_ask_at_any_moment_ends_the_call(fork: ForkStrategy, gate: str, momen
 
 
 def test_the_reason_travels_and_a_tool_may_answer(fork: ForkStrategy, gate: str) -> None:
-    owner, job = job_of(tools.catch_at, gate)
+    owner, job = job_of(tools.catch_at, gate, isolated=True)
     fork.start(job)
     with open(gate, "w"):
         ask(fork, job, "wegen Überfüllung")
@@ -217,7 +182,7 @@ def test_the_reason_travels_and_a_tool_may_answer(fork: ForkStrategy, gate: str)
 
 def test_the_clean_up_of_a_tool_is_not_cut_short(fork: ForkStrategy, gate: str, tmp_path: Path) -> None:
     note = tmp_path / "note"
-    owner, job = job_of(tools.clean_up_at, gate, str(note))
+    owner, job = job_of(tools.clean_up_at, gate, str(note), isolated=True)
     fork.start(job)
     with open(gate, "w"):
         for _ in range(3):
@@ -234,7 +199,7 @@ def test_no_ask_is_lost(fork: ForkStrategy, tmp_path: Path) -> None:
     for n in range(60):
         path = str(tmp_path / f"gate {n}")
         os.mkfifo(path)
-        owner, job = job_of(tools.catch_at if n % 2 else tools.makes_garbage, path)
+        owner, job = job_of(tools.catch_at if n % 2 else tools.makes_garbage, path, isolated=True)
         fork.start(job)
         with open(path, "w" if n % 2 else "r"):
             ask(fork, job, "stop")
@@ -244,7 +209,7 @@ def test_no_ask_is_lost(fork: ForkStrategy, tmp_path: Path) -> None:
 
 
 def test_an_async_tool_is_cancelled_natively(fork: ForkStrategy, gate: str) -> None:
-    owner, job = job_of(tools.wait_async_at, gate, is_async=True)
+    owner, job = job_of(tools.wait_async_at, gate, is_async=True, isolated=True)
     fork.start(job)
     with open(gate, "w"):
         pass
@@ -258,7 +223,7 @@ def test_an_async_tool_is_cancelled_natively(fork: ForkStrategy, gate: str) -> N
 def test_the_ways_to_stop_by_force(fork: ForkStrategy, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     os.mkfifo(note)
-    owner, job = job_of(tools.ignore_everything, str(note))
+    owner, job = job_of(tools.ignore_everything, str(note), isolated=True)
     fork.start(job)
     pid = int(note.read_text())
 
@@ -276,7 +241,7 @@ def test_a_call_that_waits_for_a_child_is_let_go(fork: ForkStrategy) -> None:
     run(tools.add, fork, a=1)
     os.kill(server_of(fork).process.pid, signal.SIGSTOP)
     try:
-        jobs = [job_of(tools.add, 1) for _ in range(8)]  # more than there are spare children
+        jobs = [job_of(tools.add, 1, isolated=True) for _ in range(8)]  # more than there are spare children
         for _, job in jobs:
             fork.start(job)
         for _, job in jobs:
@@ -314,7 +279,7 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
         server = server_of(fork)
         os.kill(server.process.pid, signal.SIGSTOP)
         server._ordered = 100  # as if the spare children were all on their way
-        jobs = [job_of(tools.add, 1) for _ in range(6)]
+        jobs = [job_of(tools.add, 1, isolated=True) for _ in range(6)]
         for _, job in jobs:
             fork.start(job)
         outcomes = [owner.outcomes.get(timeout=20) for owner, _ in jobs]

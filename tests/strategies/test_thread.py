@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import queue
 import random
 import signal
@@ -11,12 +10,12 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
 
 import toolexec as tx
-from toolexec.lowlevel import Job, Outcome, Parcel
+from stand_in import job_of
+from toolexec.lowlevel import Ask, Job, Outcome
 from toolexec_strategies._workers import _shot, interrupt_thread, retire_idle, run_in_thread, start_in_thread
 
 
@@ -137,40 +136,14 @@ def test_ctrl_c_in_a_constructor_leaves_the_calls_pending() -> None:
         assert [0, 1] == [ret.value for ret in ctx.wait(mine)]
 
 
-class Owner:
-    """Stands for the Task a job belongs to."""
-
-    def __init__(self) -> None:
-        self._wakers: list[Any] = []
-        self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-
-    def _begun(self, job: Job) -> None: ...
-
-    def _progressed(self, job: Job, progress: tx.Progress) -> None: ...
-
-    def _settle(self, job: Job, outcome: Outcome) -> None:
-        self.outcomes.put(outcome)
-
-    def _ask(self, reason: str) -> None: ...
-
-    def _done(self) -> bool:
-        return not self.outcomes.empty()
-
-
-def job_of(owner: Owner, body: Any) -> Job:
-    parcel = Parcel("c", "t", body, (), {}, "asyncio")
-    return Job(owner, parcel, is_async=False, entry=body, context=contextvars.copy_context(), parent=None)
-
-
 def interrupt(job: Job) -> bool:
     """As the engine does it: first the flag, then the delivery."""
-    job.call.asked = True
+    job.call.ask(Ask("stop"))
     return interrupt_thread(job)
 
 
 def test_an_interrupt_of_a_job_that_is_not_open_is_no_shot() -> None:
-    owner = Owner()
-    job = job_of(owner, lambda: 1)
+    owner, job = job_of(lambda: 1)
     assert not interrupt_thread(job)
 
     start_in_thread(job)
@@ -179,7 +152,7 @@ def test_an_interrupt_of_a_job_that_is_not_open_is_no_shot() -> None:
 
 
 def test_an_interrupt_of_a_running_job_is_raised_once() -> None:
-    owner, began, caught = Owner(), threading.Event(), list[int]()
+    began, caught = threading.Event(), list[int]()
 
     def body() -> str:
         began.set()
@@ -191,7 +164,7 @@ def test_an_interrupt_of_a_running_job_is_raised_once() -> None:
                 return "cleaned up"
         return "never told"
 
-    job = job_of(owner, body)
+    owner, job = job_of(body)
     start_in_thread(job)
     assert began.wait(10)
 
@@ -252,12 +225,12 @@ def test_an_interrupt_never_reaches_the_next_job_on_the_thread() -> None:
     rounds, rng, line = 3000, random.Random(7), OneThread()
     shots = landed = 0
     for number in range(rounds):
-        victims, witnesses = Owner(), Owner()
         # Half of them give way often, so that shots meet them; half only where they are cut, as at their ends.
         body = partial(turns, rng.randrange(8)) if number % 2 else partial(count, rng.randrange(6000))
-        job = job_of(victims, body)
+        victims, job = job_of(body)
         line.start(job)
-        line.start(job_of(witnesses, partial(count, 60)))
+        witnesses, witness = job_of(partial(count, 60))
+        line.start(witness)
         while not (job.slot.ident or victims._done()):  # until its body is about to begin
             time.sleep(0)
         turns(rng.randrange(8) * (number % 2))

@@ -27,7 +27,7 @@ def test_nothing_happens_by_itself() -> None:
         assert job.begin()
         assert ["start"] == tracer.of("c")
         job.progress(1, 2, "half")
-        assert [Progress(1, 2, "half")] == seen
+        assert [Progress(1, 2, "half", task=task)] == seen
         job.succeed("value")
         job.fail(ValueError("late"))
         job.deliver(Outcome("ok", "later"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from toolexec import Interrupt
-from toolexec.lowlevel import CurrentCall, Outcome, Parcel, Progress, perform
+from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, perform
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
 
@@ -17,7 +17,7 @@ def answer(
     post: Post,
     where: str,
     *,
-    adopt: Callable[[CurrentCall], object] | None = None,
+    adopt: Callable[[CallState], object] | None = None,
     hint: Hint | None = None,
 ) -> bytes:
     """Run one packed call and give its packed outcome; never raises.
@@ -37,7 +37,7 @@ def answer(
     def sink(progress: Progress) -> None:
         post(_wire.PROGRESS, pack_progress(progress))
 
-    call = CurrentCall(parcel.id, parcel.name, sink)
+    call = CallState(parcel.id, parcel.name, MONOTONIC, sink=sink)
     if adopt is not None:
         adopt(call)
     try:
@@ -47,12 +47,12 @@ def answer(
     return pack_outcome(outcome, parcel, where, hint)
 
 
-def entry_frame(parcel: Parcel, call: CurrentCall, post: Post) -> Outcome:
+def entry_frame(parcel: Parcel, call: CallState, post: Post) -> Outcome:
     """Run the body: an Interrupt is raised only into what this frame calls."""
     if call.asked:  # asked before it began: never start
         return _stopped(call)
     return perform(parcel.source, parcel.args, parcel.kwargs, call, parcel.loop, lambda: post(_wire.STARTED, b""))
 
 
-def _stopped(call: CurrentCall) -> Outcome:
+def _stopped(call: CallState) -> Outcome:
     return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)

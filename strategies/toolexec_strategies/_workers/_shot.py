@@ -52,7 +52,7 @@ def start_in_thread(job: Job, awaitable: Callable[[Job, Any], None] | None = Non
             assert awaitable is not None
             awaitable(job, outcome.awaitable)
         else:
-            job.deliver(outcome)
+            job.finish(outcome)
         return not shot.left
 
     run_in_thread(work)
@@ -74,7 +74,7 @@ def interrupt_thread(job: Job) -> bool:
     except IndexError:  # not open yet, closed, or sent already
         return False
     try:
-        return _raise_in(shot.ident, Interrupt)
+        return job.call.deliver_once() and _raise_in(shot.ident, Interrupt)
     finally:
         shot.sent = True
 

@@ -14,7 +14,7 @@ from contextvars import Context
 from typing import Any, NoReturn
 
 from toolexec import Interrupt
-from toolexec.lowlevel import CurrentCall
+from toolexec.lowlevel import Ask, CallState
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._serve import answer, entry_frame
 from toolexec_strategies._remote._settings import apply_settings
@@ -55,7 +55,7 @@ class _Child:
         self.pid = os.getpid()
         self.main_thread = threading.get_ident()
         self.lock = threading.Lock()  # frames of a tool's several threads must not mix
-        self.call: CurrentCall | None = None
+        self.call: CallState | None = None
         self.asked = False
         self.posting = False  # is the main thread writing a frame?
         self.owed = False  # an ask that came meanwhile
@@ -111,7 +111,7 @@ class _Child:
         sys.unraisablehook = self._on_unraisable
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
-    def _adopt(self, call: CurrentCall) -> None:
+    def _adopt(self, call: CallState) -> None:
         self.call = call
         # An ask that came while the request was still being read or unpacked.  Should one come
         # right here, the handler finds the call: either of the two tells it.
@@ -143,9 +143,8 @@ class _Child:
             self.delivered = True
             raise call.interrupt()
 
-    def _tell(self, call: CurrentCall) -> None:
-        call.reason = self._reason()
-        call.asked = True
+    def _tell(self, call: CallState) -> None:
+        call.ask(Ask(self._reason()))
 
     def _reason(self) -> str:
         """The words that the host sent along."""

@@ -1,0 +1,98 @@
+"""Limits of time: of a call, of a tool, of a Group, and of silence; the nearest wins and names itself."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolexec._call_state import Ask
+
+if TYPE_CHECKING:
+    from toolexec._group import Group
+    from toolexec._task import Task
+
+
+class TimeLimits(NamedTuple):
+    """What one call's clock is held to, from the start of its body.
+
+    Attributes:
+        timeout: Seconds in all, or None.
+        idle_timeout: Seconds without a report of progress, or None.
+        whose: Whose ``timeout`` is, in words.
+    """
+
+    timeout: float | None = None
+    idle_timeout: float | None = None
+    whose: str = "tool"
+
+    def or_call(self, timeout: float | None) -> TimeLimits:
+        """With a limit for this one call beside the tool's: the smaller one counts."""
+        if timeout is None or (self.timeout is not None and self.timeout <= timeout):
+            return self
+        return self._replace(timeout=timeout, whose="call")
+
+
+NO_LIMITS = TimeLimits()
+
+
+def check_limit(name: str, seconds: object) -> float | None:
+    """Refuse a limit that is no number of seconds, more than zero.
+
+    Raises:
+        ValueError: It names the option, and what it takes.
+    """
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise ValueError(f"{name} is {seconds!r}: it takes seconds, more than zero, or None for no limit")
+    return float(seconds)
+
+
+def start_clock(task: Task) -> None:
+    """The body begins now."""
+    limits, job, clock = task._limits, task._job, task._group._clock
+    if limits is NO_LIMITS or job is None or task._begun_at is None:
+        return
+    if limits.timeout is not None:
+        over = task._begun_at + limits.timeout
+        call = job.call
+        call.deadline = over if call.deadline is None else min(over, call.deadline)
+        ask = Ask(f"the {limits.whose}'s time limit of {limits.timeout:g} s is over", timeout=True)
+        task._undo.append(clock.call_at(over, partial(task._ask, ask)))
+    if limits.idle_timeout is not None:
+        task._active_at = task._begun_at
+        _watch_silence(task)
+    if task._return is not None:
+        for undo in task._undo:
+            undo()
+
+
+def _watch_silence(task: Task) -> None:
+    idle, clock = task._limits.idle_timeout, task._group._clock
+    if task._return is not None or idle is None:
+        return
+    over = task._active_at + idle
+    if clock.now() < over:
+        # One timer at a time, and none is moved by a report: it looks again when it is due.
+        task._undo.append(clock.call_at(over, partial(_watch_silence, task)))
+    else:
+        task._ask(Ask(f"the tool's idle limit of {idle:g} s is over: no progress for that long", timeout=True))
+
+
+def start_group_clock(group: Group, timeout: float) -> None:
+    """The Group's time runs from now, for calls that wait as well."""
+    over = group._clock.now() + timeout
+    for task in group._tasks:
+        if task._job is not None:
+            task._job.call.deadline = over
+    ask = Ask(f"the group's time limit of {timeout:g} s is over", timeout=True)
+
+    def expire() -> None:
+        for task in group._tasks:
+            task._ask(ask)
+
+    group._undo.append(group._clock.call_at(over, expire))
+    if group._done():
+        for undo in group._undo:
+            undo()

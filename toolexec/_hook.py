@@ -1,0 +1,56 @@
+"""Running a tool's own hook, once, after an interrupt."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+from typing import Any
+
+from toolexec._call_state import CallState
+from toolexec._loop_kind import LoopKind
+from toolexec._runner import has_hook, interrupt_runner
+
+_log = logging.getLogger("toolexec")
+
+
+def run_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
+    """Run the hook of a call's runner on this thread, unless somebody has; what it raises is logged.
+
+    An async one gets a loop of its own.
+    """
+    if not _take(call):
+        return
+    try:
+        result: object = interrupt_runner(call.runner)
+        if inspect.isawaitable(result):
+            from toolexec._own_loop import run_to_end
+
+            hook = CallState(call.id, call.name, call.clock)
+            outcome = run_to_end(result, hook, loop)
+            if outcome.exception is not None:
+                raise outcome.exception
+    except BaseException as exc:
+        if issubclass(type(exc), KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise  # a person pressed Ctrl-C
+        _note(call, exc)
+
+
+async def arun_hook(call: CallState) -> None:
+    """:func:`run_hook` in the running loop; raises only what ends the loop's task."""
+    if not _take(call):
+        return
+    try:
+        result: Any = interrupt_runner(call.runner)
+        if inspect.isawaitable(result):
+            await result
+    except Exception as exc:  # noqa: BLE001 - the user's code
+        _note(call, exc)
+
+
+def _take(call: CallState) -> bool:
+    return has_hook(call.runner) and call.take_hook()
+
+
+def _note(call: CallState, exc: BaseException) -> None:
+    _log.warning("toolexec: the hook of tool %r raised", call.name, exc_info=exc)

@@ -1,0 +1,119 @@
+"""Owning calls: waiting for them, running the lazy ones meanwhile, stopping them all when that wait is cut."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from toolexec._call_state import Ask
+from toolexec._clock import Clock
+from toolexec._control import CONTROL
+from toolexec._ladder import finish_off
+from toolexec._loop_kind import running_loop
+from toolexec._waiting import Wakers, apark, park, wake_all
+
+if TYPE_CHECKING:
+    from toolexec._group import Group
+    from toolexec._task import Task
+
+# What a wait after an interrupt allows beyond grace, for threads to get their turn.  A guess.
+_SLACK_S = 1.0
+
+
+def wait(group: Group, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]) -> None:
+    clock = group._clock
+    until = None if timeout is None else clock.now() + timeout
+    try:
+        if not group._lazy:
+            park(wakers, done, clock, until)
+            return
+        more = partial(_more, done, clock, until)
+        while more():
+            group._be_driven()
+            for place in group._lazy:
+                try:
+                    place.drive(more)
+                except BaseException:  # a Ctrl-C that ended a body ends the Group, not one Task alone
+                    owned = group._tasks
+                    raise
+                finally:
+                    wake_all(group._each)  # another waiter may be the one that drives from here on
+            park(group._each, lambda: done() or any(place.ready() for place in group._lazy), clock, until)
+    except BaseException as exc:
+        abort(group, owned, wakers, done, exc)
+        raise
+
+
+async def await_(group: Group, wakers: Wakers, done: Callable[[], bool], owned: Sequence[Task]) -> None:
+    clock = group._clock
+    try:
+        if done() and running_loop() == "trio":
+            await sys.modules["trio"].lowlevel.checkpoint()
+        if not group._lazy:
+            await apark(wakers, done, clock, None)
+            return
+        more = partial(_more, done, clock, None)
+        while more():
+            group._be_driven()
+            for place in group._lazy:
+                try:
+                    await place.adrive(more)
+                finally:
+                    wake_all(group._each)
+            await apark(group._each, lambda: done() or any(place.ready() for place in group._lazy), clock, None)
+    except GeneratorExit as exc:  # closed from outside: there is no loop any more to wait in
+        _ask_all(group, owned, exc)
+        raise
+    except BaseException as exc:
+        await aabort(group, owned, wakers, done, exc)
+        raise
+
+
+def abort(group: Group, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException) -> None:
+    """Whoever owns these calls is leaving: stop them, and wait for at most their grace.
+
+    A second Ctrl-C ends that wait at once, and what can be killed is.
+    """
+    try:
+        park(wakers, done, group._clock, _ask_all(group, owned, exc))
+    except BaseException:
+        for task in owned:
+            CONTROL.post(partial(finish_off, task))
+        raise
+
+
+async def aabort(
+    group: Group, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException
+) -> None:
+    until = _ask_all(group, owned, exc)
+    if isinstance(exc, GeneratorExit):
+        return  # whoever awaited was thrown away, its loop perhaps closed: nothing can be awaited any more
+    try:
+        with _shield():
+            await apark(wakers, done, group._clock, until)
+    except BaseException:
+        for task in owned:
+            CONTROL.post(partial(finish_off, task))
+        raise
+
+
+def _ask_all(group: Group, owned: Sequence[Task], exc: BaseException) -> float:
+    ask = Ask(f"its caller was stopped by {type(exc).__name__}")
+    for task in owned:
+        task._ask(ask)
+    graces = [task._strategy.grace for task in owned if task._strategy is not None and task._return is None]
+    return group._clock.now() + max(graces, default=0.0) + _SLACK_S
+
+
+def _more(done: Callable[[], bool], clock: Clock, until: float | None) -> bool:
+    return not done() and (until is None or clock.now() < until)
+
+
+def _shield() -> AbstractContextManager[Any]:
+    """Under trio a cancelled scope raises at every await; asyncio cancels once, and needs nothing."""
+    if running_loop() == "trio":
+        return sys.modules["trio"].CancelScope(shield=True)  # type: ignore[no-any-return]  # trio is not imported here
+    return nullcontext()
