@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolexec._beside import run_beside
 from toolexec._errors import Interrupt
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Listener:
             self._token.pop()
         except IndexError:
             return False
-        threading.Thread(target=self._run, name="toolexec-on-interrupt", daemon=True).start()
+        run_beside(self._run, "on-interrupt")
         return True
 
     def end(self) -> None:
@@ -143,7 +144,6 @@ class CallState:
         "runner",
         "sink",
         "told",
-        "view",
         "wakers",
     )
 
@@ -175,7 +175,6 @@ class CallState:
         self.listeners: list[Listener] = []
         self.on_listen: Callable[[], object] | None = None
         self.told = False
-        self.view: Any = None  # the CurrentCall that the tool sees, made on first use
         self._deliverable = [1]
         self._hook = [1]
 

@@ -114,6 +114,12 @@ class CurrentCall:
             raise TypeError(f"on_interrupt takes a function to call, not {callback!r}")
         return _Listening(self._state, Listener(callback))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CurrentCall) and other._state is self._state
+
+    def __hash__(self) -> int:
+        return hash(self._state)
+
     def __repr__(self) -> str:
         return f"<CurrentCall {self.name!r} id={self.id!r}{' interrupted' if self.interrupted else ''}>"
 
@@ -141,12 +147,7 @@ class _Listening(AbstractContextManager[None]):
 def current_call() -> CurrentCall | None:
     """The call that is running here, or None outside of one."""
     state = CURRENT.get()
-    if state is None:
-        return None
-    if state.view is None:
-        state.view = CurrentCall(state)
-    view: CurrentCall = state.view
-    return view
+    return None if state is None else CurrentCall(state)
 
 
 def checkpoint() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from contextvars import Context
@@ -12,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from toolexec._as_finished import AsFinished
+from toolexec._beside import run_beside
 from toolexec._call_state import Ask, check_reason
 from toolexec._clock import Clock
 from toolexec._control import CONTROL
@@ -264,15 +264,9 @@ class Group:
         """A task has its outcome: trace it, make it visible, start what waited for it, wake who waits."""
         if task._tracing is not None and CONTROL.is_current():
             # The tracer is the user's code, and may block; the control thread must not.
-            self._on_helper(self._finish, task, outcome)
+            run_beside(partial(self._finish, task, outcome), "trace")
         else:
             self._finish(task, outcome)
-
-    def _on_helper(self, call: Callable[[Task, Outcome], None], task: Task, outcome: Outcome) -> None:
-        try:
-            threading.Thread(target=call, args=(task, outcome), name="toolexec-trace", daemon=True).start()
-        except RuntimeError:  # the program exits, and starts no threads any more
-            call(task, outcome)
 
     def _finish(self, task: Task, outcome: Outcome) -> None:
         task._publish(outcome)
@@ -289,7 +283,7 @@ class Group:
     def _mend(self, task: Task, outcome: Outcome) -> None:
         """Do what is missing of a :meth:`_finish` that was cut short; on the control thread."""
         if task._return is None:
-            self._on_helper(self._finish, task, outcome)
+            run_beside(partial(self._finish, task, outcome), "trace")
             return
         if task._strategy is not None:
             task._strategy._live.discard(task)

@@ -6,15 +6,16 @@ All of it runs on the control thread (or, with a clock that is moved by hand, wh
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolexec._beside import run_beside
 from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC
 from toolexec._control import CONTROL
 from toolexec._outcome import Outcome
+from toolexec._runner import has_hook
 
 if TYPE_CHECKING:
     from toolexec._task import Task
@@ -40,9 +41,9 @@ def climb(task: Task) -> None:
         return
     call = job.call
     grace = _limit_grace(call, strategy.grace)
-    if place.lazy and grace > 0 and not call.asks[0].tells:
+    if place.lazy and grace > 0 and not call.asks[0].tells and has_hook(call.runner):
         # Nothing is raised into a body on its waiter's thread: its hook is all that can be told.
-        _on_helper(job.run_hook)
+        run_beside(job.run_hook, "hook")
     if not task._handed or (task._begun_at is None and not strategy.isolated):
         # It has not begun, and will not: who starts it looks at the flag first.
         job.deliver(job.stopped())
@@ -171,11 +172,3 @@ def _leave(task: Task) -> None:
     _log.warning("toolexec: tool %r did not stop within its grace and was left behind", task.function.name)
     stopped = job.stopped()
     job.deliver(Outcome("cancelled", exception=stopped.exception, reason=stopped.reason, abandoned=True))
-
-
-def _on_helper(call: Callable[[], object]) -> None:
-    """Run the user's code elsewhere: this thread must never block on it."""
-    try:
-        threading.Thread(target=call, name="toolexec-hook", daemon=True).start()
-    except RuntimeError:  # the program exits, and starts no threads any more
-        call()

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from toolexec._bell import Bell
+from toolexec._beside import run_beside
 from toolexec._call_state import Ask
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._job import Job, Owner
+from toolexec._runner import has_hook
 from toolexec._waiting import apark, park, refuse_running_loop
 
 API_VERSION = 1
@@ -60,8 +62,8 @@ class Place(ABC):
         By default on a thread of its own; nothing for an isolated strategy, whose workers run their
         hooks themselves.
         """
-        if job.entry is not None:
-            threading.Thread(target=job.run_hook, name="toolexec-hook", daemon=True).start()
+        if job.entry is not None and has_hook(job.call.runner):
+            run_beside(job.run_hook, "hook")
 
     def stop(self, job: Job) -> None:
         """Stop a job by force, more gently than ``kill`` where there are two ways.  Default: nothing."""

@@ -285,6 +285,8 @@ class Task:
             self._tracing.tell(
                 self._context, "on_tool_finish" if ret.status == "ok" else "on_tool_error", function, ret
             )
+        if self._job is not None:
+            self._job.call.sink = None  # or job and call would keep each other
         function._cancelled = function._cancelled or ret.cancelled
         function._return = ret
         self._return = ret

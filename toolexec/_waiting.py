@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 
 from toolexec._bell import Bell
-from toolexec._clock import Clock
+from toolexec._clock import MONOTONIC, Clock
 from toolexec._errors import WrongLoop
 from toolexec._loop_kind import running_loop
 
@@ -42,11 +42,18 @@ def park(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | 
     wakers.append(wake)
     cancel = None
     try:
-        if until is not None:
+        if until is not None and clock is not MONOTONIC:
             cancel = clock.call_at(until, wake)
-        while not done() and (until is None or clock.now() < until):
+        while not done():
+            pause = beat
+            if until is not None:
+                left = until - clock.now()
+                if left <= 0:
+                    break
+                if clock is MONOTONIC:
+                    pause = left if beat is None else min(left, beat)
             try:
-                parking.get(timeout=beat)
+                parking.get(timeout=pause)
             except queue.Empty:
                 continue
     finally:
