@@ -41,7 +41,9 @@ def wheel(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every test, all strategies, from the installed wheel."""
     _install_for_tests(session)
-    _pytest(session)
+    # Two workers: most tests wait for something, so that even on one core it halves the time.  By
+    # class and module, because these share what is costly to set up.
+    _pytest(session, options=("--numprocesses=2", "--dist=loadscope"))
 
 
 @nox.session
@@ -121,7 +123,8 @@ def _install_for_tests(session: nox.Session) -> None:
     session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugin())
 
 
-def _pytest(session: nox.Session, *runner: str) -> None:
+def _pytest(session: nox.Session, *runner: str, options: tuple[str, ...] = ()) -> None:
     # -P: without it the checkout stands first on sys.path, and it is the wheel that is to be
     # tested. tests/architecture/test_installed.py holds us to it by the variable.
-    session.run("python", "-P", *runner, "-m", "pytest", *session.posargs, env={"TOOLEXEC_EXPECT_WHEEL": "1"})
+    command = ("python", "-P", *runner, "-m", "pytest", *options, *session.posargs)
+    session.run(*command, env={"TOOLEXEC_EXPECT_WHEEL": "1"})
