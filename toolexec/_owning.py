@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 # What a wait after an interrupt allows beyond grace, for threads to get their turn.  A guess.
 _SLACK_S = 1.0
 
+# How much of an outer call's grace the wait for its inner calls may take: a little more than these
+# have themselves (see the ladder), a little less than all.
+_INNER_SHARE = 0.9
+
 
 def wait(group: Group, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]) -> None:
     clock = group._clock
@@ -105,7 +109,12 @@ def _ask_all(group: Group, owned: Sequence[Task], exc: BaseException) -> float:
     for task in owned:
         task._ask(ask)
     graces = [task._strategy.grace for task in owned if task._strategy is not None and task._return is None]
-    return group._clock.now() + max(graces, default=0.0) + _SLACK_S
+    allowed = max(graces, default=0.0) + _SLACK_S
+    parent = group._parent
+    if parent is not None and (left := parent.grace_left()) is not None:
+        # Whoever waits here is itself a call that was asked to stop, and shall end in time.
+        allowed = min(allowed, _INNER_SHARE * left)
+    return group._clock.now() + allowed
 
 
 def _more(done: Callable[[], bool], clock: Clock, until: float | None) -> bool:
