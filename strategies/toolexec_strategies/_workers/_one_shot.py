@@ -1,0 +1,146 @@
+"""The single Interrupt that may be raised into a body on a thread.
+
+The protocol has one token per call and no lock, because on CPython 3.14 an asynchronous exception
+can land between a lock's acquisition and the block that would release it:
+
+- the thread *opens* the call by appending the token, and drains it when the body has ended;
+- whoever interrupts pops the token and, having got it, owes exactly one raise;
+- a thread that finds its token gone waits until that raise was really sent, withdraws it if it has
+  not landed, and otherwise catches it in the one window where it still can land.
+
+So an Interrupt never reaches what the thread does next.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from toolexec import Interrupt
+from toolexec.lowlevel import MONOTONIC, CallState
+from toolexec_strategies._workers import _gate
+
+R = TypeVar("R")
+
+_log = logging.getLogger("toolexec")
+
+# How soon a thread that stood where it may not be interrupted is looked at again.  Short beside any
+# grace, and 1,000 looks a second are no load.
+_AGAIN_S = 0.001
+
+# cpython issue 148874: there an exception that lands at a ``with`` can leave its lock taken, also
+# outside the code that the gate knows.
+_AFFECTED = sys.version_info[:2] == (3, 14)
+_warned: list[bool] = []
+
+
+class OneShot(Generic[R]):
+    """One body on one thread.
+
+    Args:
+        call: The state of its call.
+        failed: Makes a result of an exception.
+    """
+
+    __slots__ = ("_call", "_failed", "_over", "_sent", "_token", "ident")
+
+    def __init__(self, call: CallState, failed: Callable[[BaseException], R]) -> None:
+        self._call = call
+        self._failed = failed
+        self._token: list[int] = []
+        self._sent = False
+        self._over = False
+        self.ident = 0
+
+    def run(self, body: Callable[[], R]) -> R | None:
+        """Run ``body`` here, open to one Interrupt; None when that took the place of its result."""
+        result: list[R] = []
+        try:
+            self._guarded(body, result)
+        except Interrupt:
+            # The one shot, landed after the body and before the drain was through.  None can follow.
+            pass
+        return result[0] if result else None
+
+    def fire(self) -> None:
+        """Raise Interrupt in the body, once, if it runs, and as soon as the gate allows.
+
+        Only on a thread of the engine: a Ctrl-C in the middle would owe a raise that is never sent.
+        """
+        if self._over or not self._token:  # not open yet, closed, or sent already
+            return
+        if _gate.is_closed(self.ident):
+            MONOTONIC.call_at(MONOTONIC.now() + _AGAIN_S, self.fire)
+            return
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        try:
+            if self._call.deliver_once():
+                _raise_in(self.ident, Interrupt)
+        finally:
+            self._sent = True
+        _warn_once()
+
+    def give_up(self) -> None:
+        """The body was left behind: nothing is raised in it any more."""
+        self._over = True
+
+    def _guarded(self, body: Callable[[], R], result: list[R]) -> None:
+        # The catching frame must not be the one that loops in the drain: on CPython 3.13.0 an exception
+        # that hits a ``while`` condition escapes the ``try`` of its own frame.
+        try:
+            result.append(self._opened(body))
+        except BaseException as exc:  # noqa: BLE001 - the Interrupt, landed outside the tool's own frames
+            result.append(self._failed(exc))
+        self._drain()
+
+    def _opened(self, body: Callable[[], R]) -> R:
+        self.ident = threading.get_ident()
+        self._token.append(1)
+        if self._call.asked:  # asked before the token was there: never start
+            raise self._call.interrupt()
+        return body()
+
+    def _drain(self) -> None:
+        try:
+            self._token.pop()  # ours now: nobody can send any more
+        except IndexError:
+            while not self._sent:  # taken: wait until it was really sent
+                time.sleep(0)
+            _raise_in(self.ident, None)  # and withdraw it if it has not landed
+        self._over = True
+
+
+def _raise_in(ident: int, exception: type[BaseException] | None) -> None:
+    send, withdraw = _setters()
+    if exception is None:
+        withdraw(ident, None)
+    else:
+        send(ident, exception)
+
+
+@functools.cache
+def _setters() -> tuple[Callable[[int, type[BaseException]], int], Callable[[int, None], int]]:
+    """PyThreadState_SetAsyncExc for an exception, and for NULL; ``None`` as a py_object would be no NULL."""
+    import ctypes  # only an interrupt needs it
+
+    symbol: Any = ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
+    send: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.py_object)(symbol)
+    withdraw: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(symbol)
+    return send, withdraw
+
+
+def _warn_once() -> None:
+    if _AFFECTED and not _warned:
+        _warned.append(True)
+        _log.warning(
+            "toolexec: an interrupt was raised in a thread, which on Python 3.14 can leave a lock taken that a `with` "
+            "was just taking; tools that lock much belong in the fork strategy, or set deliver='poll'"
+        )
