@@ -13,11 +13,12 @@ import types
 from contextvars import Context
 from typing import Any, NoReturn
 
-from toolexec import Interrupt
-from toolexec.lowlevel import Ask, CallState
+from toolexec import Interrupt, WorkerLost
+from toolexec.lowlevel import Ask, CallState, Outcome
 from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._carry import pack_outcome
 from toolexec_strategies._remote._serve import answer, entry_frame
-from toolexec_strategies._remote._settings import apply_settings
+from toolexec_strategies._remote._settings import NoFolder, apply_settings
 from toolexec_strategies.fork import _platform
 
 WHERE = "the forked child"
@@ -85,7 +86,11 @@ class _Child:
     def _serve(self) -> bytes:
         settings = self.reader.frame()[1]
         request = self.reader.frame()[1]
-        apply_settings(settings)
+        try:
+            apply_settings(settings)
+        except NoFolder as exc:
+            lost = WorkerLost(f"{WHERE} {exc}", pid=self.pid)
+            return pack_outcome(Outcome("lost", exception=lost), None, WHERE)
         return answer(request, self._post, WHERE, adopt=self._adopt)
 
     def _rehearse(self, warm: list[tuple[bytes, bytes]]) -> None:

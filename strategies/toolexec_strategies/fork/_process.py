@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from toolexec_strategies._remote._settings import Settings, current_folder, import_path
+from toolexec_strategies._remote._settings import Settings, import_path
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
 from toolexec_strategies.fork._spare import Spare
@@ -47,11 +47,11 @@ class ServerProcess:
         spares: How many idle children to keep ready.
         on_thread_left: Told of a module whose import left a thread running; the server is of no
             more use then.
+        settings: What its children take over.
     """
 
-    def __init__(self, spares: int, on_thread_left: Callable[[str], object]) -> None:
-        baseline = dict(os.environ)
-        self.settings = Settings(baseline)
+    def __init__(self, spares: int, on_thread_left: Callable[[str], object], settings: Settings) -> None:
+        self.settings = settings
         self.spares = spares
         self.on_thread_left = on_thread_left
         self.usable = True  # may new calls use it?
@@ -76,7 +76,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stderr=None if sys.__stderr__ is not None else subprocess.DEVNULL,
                 pass_fds=(fd,),
-                env=baseline,
+                env=settings.baseline,
                 start_new_session=True,  # a Ctrl-C at the terminal is not for it
             )
         except BaseException:
@@ -95,7 +95,7 @@ class ServerProcess:
             self.loaded.update(new)
             self.epoch += 1
             self._loading[self.epoch] = deque(new)
-            payload = marshal.dumps((new, import_path(), current_folder()))
+            payload = marshal.dumps((new, self.settings.path(), self.settings.folder()))
             self._tell(_control.Message(_control.IMPORT, self.epoch, payload=payload))
             stale = list(self._idle)
             self._idle.clear()

@@ -49,7 +49,7 @@ class _Server:
         self.exit_pipes: dict[int, int] = {}
         self.pid = os.getpid()
         request = pack_request(Parcel(None, "warm-up", warm_up, (), {}, "asyncio"), "fork")
-        self.warm = [(_wire.SETTINGS, Settings(os.environ).pack()), (_wire.REQUEST, request.payload)]
+        self.warm = [(_wire.SETTINGS, Settings({}, None).pack()), (_wire.REQUEST, request.payload)]
         self.wakeup, self.waker = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(self.waker, False)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from toolexec.lowlevel import Job, LoopKind, Strategy, usable_cpus
 from toolexec_strategies._remote._carry import Request
+from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.fork._flight import Flight
+from toolexec_strategies.fork._options import check_env, check_folder, check_preload, check_timeout
 from toolexec_strategies.fork._preload import Preloads
 from toolexec_strategies.fork._process import ServerProcess
 
@@ -38,6 +39,9 @@ class ForkStrategy(Strategy):
         preload: Which modules the server imports ahead: True for those that the calls use, as they
             come; False for none; or a list of names.
         start_timeout: Seconds to wait for a child to be ready, the server's start included.
+        env: Environment variables that differ for the tools from this process's: a name and its
+            value, or None for one that they must not see.
+        cwd: The folder they run in; by default this process's, whatever it is when a call starts.
     """
 
     name: ClassVar[str] = "fork"
@@ -50,10 +54,14 @@ class ForkStrategy(Strategy):
         window: int | None = None,
         preload: bool | Sequence[str] = True,
         start_timeout: float = 30.0,
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(grace=grace, window=window)
-        self.start_timeout = _check_timeout(start_timeout)
-        self._preload = _check_preload(preload)
+        self.start_timeout = check_timeout(start_timeout)
+        self._preload = check_preload(preload)
+        self._env = check_env(env)
+        self._folder = check_folder(cwd)
         self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
         self._preloads = Preloads(self._preload)
         self._servers: list[ServerProcess] = []
@@ -119,7 +127,7 @@ class ForkStrategy(Strategy):
                 self._preloads.renew()
                 self._preloads.outdated(names)
                 spares = min(_MOST_SPARES, self.window or _MOST_SPARES)
-                server = self._current = ServerProcess(spares, self._on_thread_left)
+                server = self._current = ServerProcess(spares, self._on_thread_left, Settings(self._env, self._folder))
                 self._servers = [one for one in self._servers if one.dead is None]
                 self._servers.append(server)
                 server.enter()
@@ -135,18 +143,3 @@ class ForkStrategy(Strategy):
 
     def _on_thread_left(self, name: str) -> None:
         self._preloads.avoid(name, "leaves a thread running when it is imported")
-
-
-def _check_preload(preload: object) -> bool | tuple[str, ...]:
-    if isinstance(preload, bool):
-        return preload
-    names = tuple(cast("Sequence[object]", preload)) if isinstance(preload, list | tuple) else (None,)
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"preload is {preload!r}: it takes True, False or a list of module names")
-    return cast("tuple[str, ...]", names)
-
-
-def _check_timeout(timeout: object) -> float:
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not math.isfinite(timeout) or timeout <= 0:
-        raise ValueError(f"start_timeout is {timeout!r}: it takes seconds, more than zero")
-    return float(timeout)

@@ -1,0 +1,56 @@
+"""What ForkStrategy's options take, looked at when it is made."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+
+def check_preload(preload: object) -> bool | tuple[str, ...]:
+    """True, False, or names of modules."""
+    if isinstance(preload, bool):
+        return preload
+    names = tuple(cast("Sequence[object]", preload)) if isinstance(preload, list | tuple) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"preload is {preload!r}: it takes True, False or a list of module names")
+    return cast("tuple[str, ...]", names)
+
+
+def check_timeout(timeout: object) -> float:
+    """Seconds that end some time."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not math.isfinite(timeout) or timeout <= 0:
+        raise ValueError(f"start_timeout is {timeout!r}: it takes seconds, more than zero")
+    return float(timeout)
+
+
+def check_env(env: object) -> dict[str, str | None]:
+    """Variables to set, and (None) to leave out; a copy."""
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise TypeError(f"env is of type {type(env).__name__}: it takes a mapping of names to values or None")
+    checked: dict[str, str | None] = {}
+    for name, value in cast("Mapping[object, object]", env).items():
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise ValueError(f"env has the name {name!r}: a variable's name is text without '=', and not empty")
+        if value is not None and not isinstance(value, str):
+            # Not the value itself: it may be a secret.
+            raise TypeError(f"env[{name!r}] is of type {type(value).__name__}: it takes text, or None to leave it out")
+        if value is not None and "\0" in value:
+            raise ValueError(f"env[{name!r}] has a NUL character in it, where a variable's value would end")
+        checked[name] = value
+    return checked
+
+
+def check_folder(cwd: object) -> str | None:
+    """A folder that is there, as an absolute path: what it is relative to may change."""
+    if cwd is None:
+        return None
+    if not isinstance(cwd, str | os.PathLike):
+        raise TypeError(f"cwd is {cwd!r}: it takes the path of a folder")
+    folder = os.path.abspath(os.fsdecode(cast("str | os.PathLike[str]", cwd)))  # noqa: PTH100 - takes bytes paths too
+    if not os.path.isdir(folder):  # noqa: PTH112 - see above
+        raise ValueError(f"cwd is {cwd!r}: there is no such folder")
+    return folder
