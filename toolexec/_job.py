@@ -30,6 +30,7 @@ class Parcel(NamedTuple):
         loop: The kind of loop an async body runs in.
         timeout: Seconds the body has, from its start, until the nearest limit; None without one.  The
             engine keeps the limits; a worker only tells the tool.
+        polls: Whether an interrupt is not to be raised into a sync body.
     """
 
     id: str | None
@@ -39,6 +40,7 @@ class Parcel(NamedTuple):
     kwargs: Mapping[str, Any]
     loop: LoopKind
     timeout: float | None = None
+    polls: bool = False
 
 
 class Owner(Protocol):
@@ -78,11 +80,10 @@ class Job:
         context: The submitter's context variables, copied for this call alone.
         call: The state that the body sees.
         generation: Unique in this process; an interrupt belongs to a generation, never to a worker.
-        polls: Whether the tool only asks whether it was interrupted: nothing is to be raised into it.
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "polls", "slot")
+    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
 
     def __init__(
         self,
@@ -93,7 +94,6 @@ class Job:
         entry: Callable[..., Any] | None,
         context: Context,
         call: CallState,
-        polls: bool = False,
     ) -> None:
         self._owner = owner
         self.parcel = parcel
@@ -103,13 +103,17 @@ class Job:
         self.call = call
         call.sink = self.report
         self.generation = next(_generations)
-        self.polls = polls
         self.slot: Any = None
 
     @property
     def asked(self) -> bool:
         """Whether the call has been asked to stop."""
         return self.call.asked
+
+    @property
+    def polls(self) -> bool:
+        """Whether the tool only asks whether it was interrupted: nothing is to be raised into it."""
+        return self.parcel.polls
 
     @property
     def settled(self) -> bool:
@@ -196,12 +200,13 @@ class Job:
         """:meth:`run_hook` in the running loop, as part of a task whose context is the job's."""
         await arun_hook(self.call)
 
-    def time_left(self) -> float | None:
-        """Seconds until the nearest limit of time, for a body that begins now; None without one."""
-        call = self.call
-        left = None if call.deadline is None else max(0.0, call.deadline - call.clock.now())
-        own = self.parcel.timeout
-        return own if left is None else left if own is None else min(own, left)
+    def to_send(self) -> Parcel:
+        """The parcel as it is to be sent now, with what is left of its Group's time."""
+        call, parcel = self.call, self.parcel
+        if call.deadline is None:
+            return parcel
+        left = max(0.0, call.deadline - call.clock.now())
+        return parcel._replace(timeout=left if parcel.timeout is None else min(left, parcel.timeout))
 
     def ctrl_c(self, exc: BaseException) -> None:
         """A KeyboardInterrupt ended the body, on the main thread: a person pressed Ctrl-C.

@@ -219,12 +219,20 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
     call = CallState(function.id, function.name, task._group._clock, parent=parent, runner=runner)
     job = Job(
         task,
-        Parcel(function.id, function.name, definition.source, args, kwargs, definition.loop, task._limits.timeout),
+        Parcel(
+            function.id,
+            function.name,
+            definition.source,
+            args,
+            kwargs,
+            definition.loop,
+            task._limits.timeout,
+            definition.deliver == "poll",
+        ),
         is_async=definition.is_async,
         entry=None if strategy.isolated else entry(runner),
         context=task._context,
         call=call,
-        polls=definition.deliver == "poll",
     )
     # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
     call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))

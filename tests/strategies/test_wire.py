@@ -101,10 +101,11 @@ class TestFrames:
 
         assert (_wire.RESULT, payload) == got
 
-    def test_an_ask_says_its_reason(self) -> None:
-        assert _wire.read_ask(_wire.ask_frame("genug, é")) == "genug, é"
-        assert _wire.read_ask(_wire.ask_frame("")) == ""
-        assert _wire.read_ask(_wire.ask_frame("long")[:-1]) is None
+    def test_an_ask_says_why_and_how_long_it_has(self) -> None:
+        words = _wire.AskWords("genug, é", timeout=True, grace=0.5)
+
+        assert words == _wire.read_ask(_wire.ask_frame(words))
+        assert _wire.read_ask(_wire.ask_frame(words)[:-1]) is None
         assert _wire.read_ask(b"") is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from toolexec import Interrupt
-from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, perform
+from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, has_hook, perform
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
 
@@ -17,7 +17,8 @@ def answer(
     post: Post,
     where: str,
     *,
-    adopt: Callable[[CallState], object] | None = None,
+    adopt: Callable[[CallState, Parcel], object] | None = None,
+    ended: Callable[[CallState], object] | None = None,
     hint: Hint | None = None,
 ) -> bytes:
     """Run one packed call and give its packed outcome; never raises.
@@ -26,7 +27,8 @@ def answer(
         payload: The request.
         post: Sends a frame to the host; used for the start and for progress.
         where: What this worker is, in words.
-        adopt: Told of the call's state before the body runs.
+        adopt: Told of the call's state, and the call, before the body runs.
+        ended: Called with it when the body has ended, before the outcome is packed.
         hint: Adds advice to an exception that has to do with this kind of worker.
     """
     try:
@@ -39,11 +41,13 @@ def answer(
 
     call = CallState(parcel.id, parcel.name, MONOTONIC, sink=sink)
     if adopt is not None:
-        adopt(call)
+        adopt(call, parcel)
     try:
         outcome = entry_frame(parcel, call, post)
     except BaseException as exc:  # noqa: BLE001 - an Interrupt that landed behind the engine's own try
         outcome = _stopped(call) if call.asked and isinstance(exc, Interrupt) else Outcome("raised", exception=exc)
+    if ended is not None:
+        ended(call)
     return pack_outcome(outcome, parcel, where, hint)
 
 
@@ -51,7 +55,15 @@ def entry_frame(parcel: Parcel, call: CallState, post: Post) -> Outcome:
     """Run the body: an Interrupt is raised only into what this frame calls."""
     if call.asked:  # asked before it began: never start
         return _stopped(call)
-    return perform(parcel.source, parcel.args, parcel.kwargs, call, parcel.loop, lambda: post(_wire.STARTED, b""))
+
+    def begun() -> None:
+        if has_hook(call.runner) and call.on_listen is not None:
+            call.on_listen()  # the hook, like a callback, has to be told also while the body blocks in C
+        if parcel.timeout is not None:
+            call.deadline = MONOTONIC.now() + parcel.timeout
+        post(_wire.STARTED, b"")
+
+    return perform(parcel.source, parcel.args, parcel.kwargs, call, parcel.loop, begun)
 
 
 def _stopped(call: CallState) -> Outcome:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 # The kinds of frames.  Host to worker:
 SETTINGS: Final = b"E"  # sys.path and the like, as marshal; empty where nothing changed
 REQUEST: Final = b"Q"  # a packed parcel
-ASK: Final = b"A"  # stop, please; the payload is the reason
+REQUEST_OF_MORE: Final = b"M"  # likewise, and another may follow
+ASK: Final = b"A"  # stop, please
 # Worker to host:
 STARTED: Final = b"S"  # the body begins now
 PROGRESS: Final = b"P"
 HEARD: Final = b"H"  # the ask has reached the call
-RESULT: Final = b"R"  # a packed outcome; nothing follows it
+RESULT: Final = b"R"  # a packed outcome; of that call nothing follows
+READY: Final = b"Y"  # another request may come
 
-_KINDS: Final = SETTINGS + REQUEST + ASK + STARTED + PROGRESS + HEARD + RESULT
+_KINDS: Final = SETTINGS + REQUEST + REQUEST_OF_MORE + ASK + STARTED + PROGRESS + HEARD + RESULT + READY
 _HEADER: Final = struct.Struct("!cQ")
 
 # Small frames come several in one read; a payload larger than this is read straight into its own
@@ -27,6 +30,9 @@ _CHUNK: Final = 65536
 # The most the reader sets aside on the word of a header alone.  Not a limit on what a call may
 # send: it only tells garbage on the wire (a tool may write to any descriptor) from a length.
 _MOST: Final = 1 << 46
+
+# Of a reason, in characters: an ask has to fit a socket's buffer beside all else.
+_MOST_REASON: Final = 1024
 
 Payload = bytes | bytearray | memoryview
 Frame = tuple[bytes, Payload]
@@ -125,19 +131,35 @@ class Reader:
             return count
 
 
-def ask_frame(reason: str) -> bytes:
+class AskWords(NamedTuple):
+    """What an ask says.
+
+    Attributes:
+        reason: Why, in words.
+        timeout: Whether a limit of time is over.
+        grace: Seconds from now to the end of the call, at the latest.
+    """
+
+    reason: str
+    timeout: bool
+    grace: float
+
+
+def ask_frame(words: AskWords) -> bytes:
     """A whole frame that asks to stop, small enough to be written at one go."""
-    payload = reason.encode(errors="replace")[:4096]
+    payload = marshal.dumps((words.reason[:_MOST_REASON], words.timeout, words.grace))
     return _HEADER.pack(ASK, len(payload)) + payload
 
 
-def read_ask(data: bytes) -> str | None:
-    """The reason in a frame of :func:`ask_frame`, or None when this is none."""
+def read_ask(data: bytes) -> AskWords | None:
+    """What a frame of :func:`ask_frame` says, or None when this is none, or not yet the whole of it."""
     if len(data) < _HEADER.size:
         return None
     kind, length = _HEADER.unpack_from(data)
     payload = data[_HEADER.size :]
-    return payload.decode(errors="replace") if kind == ASK and len(payload) >= length else None
+    if kind != ASK or len(payload) < length:
+        return None
+    return AskWords(*marshal.loads(payload))  # noqa: S302 - both sides are one Python, and loading it runs no code
 
 
 def send(fd: int, *frames: Frame, wait: Callable[[], object] | None = None) -> None:

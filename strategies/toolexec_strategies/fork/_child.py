@@ -1,4 +1,4 @@
-"""The forked child: one process, one call."""
+"""The forked child: one process for one call, or for several where that is allowed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from contextvars import Context
 from typing import Any, NoReturn
 
 from toolexec import Interrupt, WorkerLost
-from toolexec.lowlevel import Ask, CallState, Outcome
+from toolexec.lowlevel import CallState, Outcome, Parcel, settle_inner
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_outcome
 from toolexec_strategies._remote._serve import answer, entry_frame
 from toolexec_strategies._remote._settings import NoFolder, apply_settings
-from toolexec_strategies.fork import _platform
+from toolexec_strategies.fork import _platform, _reuse
+from toolexec_strategies.fork._asked import Asked
 
 WHERE = "the forked child"
 
@@ -57,10 +58,12 @@ class _Child:
         self.main_thread = threading.get_ident()
         self.lock = threading.Lock()  # frames of a tool's several threads must not mix
         self.call: CallState | None = None
-        self.asked = False
-        self.posting = False  # is the main thread writing a frame?
+        self.asked: Asked | None = None  # what to do about an ask of this call
+        self.polls = False
+        self.early = False  # an ask came before the request was read
+        self.posting = False  # is the main thread where no handler may act?
         self.owed = False  # an ask that came meanwhile
-        self.delivered = False  # the Interrupt was raised, or the body's task cancelled
+        self._traces: _reuse.Traces | None = None  # of the call, where another may follow
 
     def run(self, server: int, warm: list[tuple[bytes, bytes]] | None) -> None:
         os.setsid()
@@ -71,27 +74,43 @@ class _Child:
             numpy_random.seed()
         if warm is not None:
             Context().run(self._rehearse, warm)
-        try:
-            payload = self._serve()
-        except EOFError:  # a spare that is not needed any more
-            return
-        if os.getpid() != self.pid:  # the tool forked, and this is not the one that was called
-            os._exit(0)
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-            _flush(stream)
-        self.posting = True  # an ask that comes now is too late
-        if not self._send(_wire.RESULT, payload):
-            os._exit(NO_WIRE)
+        while True:
+            try:
+                payload, more = self._serve()
+            except EOFError:  # a spare that is not needed any more
+                return
+            if os.getpid() != self.pid:  # the tool forked, and this is not the one that was called
+                os._exit(0)
+            for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+                _flush(stream)
+            self.posting = True  # an ask that comes now is too late
+            if not self._send(_wire.RESULT, payload):
+                os._exit(NO_WIRE)
+            if not (more and self._is_fresh()):
+                return
+            self._send(_wire.READY, b"")
+            self.posting = False
 
-    def _serve(self) -> bytes:
+    def _serve(self) -> tuple[bytes, bool]:
         settings = self.reader.frame()[1]
-        request = self.reader.frame()[1]
+        kind, request = self.reader.frame()
+        more = kind == _wire.REQUEST_OF_MORE
+        traces = _reuse.Traces() if more else None
         try:
             apply_settings(settings)
         except NoFolder as exc:
             lost = WorkerLost(f"{WHERE} {exc}", pid=self.pid)
-            return pack_outcome(Outcome("lost", exception=lost), None, WHERE)
-        return answer(request, self._post, WHERE, adopt=self._adopt)
+            return pack_outcome(Outcome("lost", exception=lost), None, WHERE), False
+        payload = answer(request, self._post, WHERE, adopt=self._adopt, ended=self._ended)
+        self._traces = traces
+        return payload, more
+
+    def _is_fresh(self) -> bool:
+        """Whether nothing of the call is left here, so that another may come; what can be undone is."""
+        asked, self.asked, self.call = self.asked, None, None
+        if asked is None or asked.listened or self.early or self._traces is None:
+            return False
+        return self._traces.wiped_out()
 
     def _rehearse(self, warm: list[tuple[bytes, bytes]]) -> None:
         """Do once, on a wire to nobody, all that a call does.
@@ -103,7 +122,7 @@ class _Child:
         with ours, theirs:
             rehearsal = _Child(ours.fileno())
             _wire.send(theirs.fileno(), *warm)
-            rehearsal._send(_wire.RESULT, rehearsal._serve())
+            rehearsal._send(_wire.RESULT, rehearsal._serve()[0])
             rehearsal.wire.detach()
 
     def _own_signals(self) -> None:
@@ -116,15 +135,36 @@ class _Child:
         sys.unraisablehook = self._on_unraisable
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
-    def _adopt(self, call: CallState) -> None:
+    def _adopt(self, call: CallState, parcel: Parcel) -> None:
+        self.polls = parcel.polls
+        self.asked = Asked(call, parcel.loop)
+        call.on_listen = self._listen
         self.call = call
         # An ask that came while the request was still being read or unpacked.  Should one come
         # right here, the handler finds the call: either of the two tells it.
-        if self.asked and not call.asked:
-            self._tell(call)
+        if self.early:
+            self.asked.listen(self._words)
+            self.asked.wait()
+
+    def _listen(self) -> None:
+        """Listen for an ask from now on, by a thread: the handler has to wait while the body blocks in C."""
+        asked = self.asked
+        if asked is None or threading.get_ident() != self.main_thread:
+            if asked is not None:
+                asked.listen(self._words)
+            return
+        self.posting = True  # a handler that came just as the thread is started would wait for it in vain
+        try:
+            asked.listen(self._words)
+        finally:
+            self._end_of_posting()
+
+    def _ended(self, call: CallState) -> None:
+        if call.asked and self.asked is not None:
+            self.asked.wait()
+        settle_inner(call)
 
     def _on_ask(self, _number: int, frame: types.FrameType | None) -> None:
-        self.asked = True
         if self.posting:
             self.owed = True  # half a frame on the wire would be the end of the call: _post goes on from here
             return
@@ -132,33 +172,31 @@ class _Child:
         self.posting = True
         try:
             self._send(_wire.HEARD, b"")
+            call, asked = self.call, self.asked
+            if call is None or asked is None:  # the request may not be read yet: see _adopt
+                self.early = True
+                return
+            asked.listen(self._words)
+            asked.wait()
         finally:
             self.posting = self.owed = False
-        call = self.call
-        if call is None:  # the request may not be read yet: leave what comes in alone, and see _adopt
-            return
-        if not call.asked:
-            self._tell(call)
-        if self.delivered:  # a signal was sent again, because of another that seemed lost
-            return
         if call.cancels:  # the body awaits in a loop of its own: its task is cancelled natively
-            self.delivered = True
             call.cancel_once()
-        elif _under_entry(frame):
-            self.delivered = True
+        elif not self.polls and call.asked and _under_entry(frame) and call.deliver_once():
             raise call.interrupt()
 
-    def _tell(self, call: CallState) -> None:
-        call.ask(Ask(self._reason()))
-
-    def _reason(self) -> str:
-        """The words that the host sent along."""
+    def _words(self) -> _wire.AskWords | None:
+        """What the host says along with its signal; blocks until it has."""
         data = self.reader.rest()
-        try:
-            data += self.wire.recv(1 << 16, socket.MSG_DONTWAIT)
-        except OSError:
-            pass
-        return _wire.read_ask(data) or "interrupted"
+        while (words := _wire.read_ask(data)) is None:
+            try:
+                more = self.wire.recv(1 << 16)
+            except OSError:  # the tool closed it
+                return None
+            if not more:
+                return None
+            data += more
+        return words
 
     def _post(self, kind: bytes, payload: bytes) -> None:
         if os.getpid() != self.pid:  # a fork of the tool's: only the first process speaks to the host
@@ -172,7 +210,10 @@ class _Child:
         try:
             self._send(kind, payload)
         finally:
-            self.posting = False
+            self._end_of_posting()
+
+    def _end_of_posting(self) -> None:
+        self.posting = False
         if self.owed:
             self.owed = False
             self._on_ask(signal.SIGURG, inspect.currentframe())
@@ -187,7 +228,7 @@ class _Child:
 
     def _on_unraisable(self, unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:
-            self.delivered = False
+            self.call.undeliver()
             again = threading.Timer(_AGAIN_S, os.kill, (self.pid, signal.SIGURG))
             again.daemon = True
             again.start()

@@ -54,6 +54,9 @@ class Flight:
         # One ask per call, by whoever gets the token; it is there once the whole request is sent,
         # so that the ask's frame comes after it.
         self.askable: list[int] = []
+        self.unsaid: bytes | None = None  # the words of the ask, while they are not on the wire
+        self.reader: _wire.Reader
+        self.more = False  # may its child serve another call afterwards?
         self.heard = threading.Event()  # the ask has reached the call, or the call is over
 
     def fly(self) -> None:
@@ -70,7 +73,7 @@ class Flight:
     def _fly(self) -> None:
         job = self.job
         try:
-            request = pack_request(job.parcel, "fork")
+            request = pack_request(job.to_send(), "fork")
         except UnsendableError as exc:
             job.deliver(Outcome("unsendable", exception=exc))
             return
@@ -115,34 +118,58 @@ class Flight:
                 server.give_back(spare)
             job.deliver(job.stopped())
             return
-        try:
-            self._travel(server, spare, request)
-        finally:
-            server.drop(spare)
+        most = self.strategy.calls_per_child
+        spare.calls += 1
+        self.more = most is None or spare.calls < most
+        self._travel(server, spare, request)
 
     def _travel(self, server: ServerProcess, spare: Spare, request: Request) -> None:
         job = self.job
         outcome = self._converse(server, spare, request)
         del request
         if job.asked:
+            if self.more:  # it may wait for another call, which it is not to get
+                self._kill(spare)
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
         job.deliver(outcome)
         del outcome
-        if not spare.await_exit(_EXIT_S):
-            self._kill(spare)
-            spare.await_exit(_EXIT_S)
+        if self._is_reusable(spare):
+            self.spare = None
+            server.give_back(spare)
+            return
+        try:
+            if not spare.await_exit(_EXIT_S):
+                self._kill(spare)
+                spare.await_exit(_EXIT_S)
+        finally:
+            server.drop(spare)
         # Not before: forking costs a core for a millisecond, which is now the caller's.
         server.refill()
+
+    def _is_reusable(self, spare: Spare) -> bool:
+        """Whether the child waits for another call; from here on nobody asks it to stop for the sake of this one."""
+        if not self.more:
+            return False
+        try:
+            self.askable.pop()
+        except IndexError:  # somebody did
+            return False
+        try:
+            kind, _ = self.reader.frame()
+        except (Exited, EOFError, OSError, _wire.Garbled):
+            return False
+        return kind == _wire.READY
 
     def _converse(self, server: ServerProcess, spare: Spare, request: Request) -> Outcome:
         job = self.job
         settings = server.settings.pack()
+        self.reader = _wire.Reader(spare.wire, spare.wait_readable)
         try:
             try:
                 _wire.send(
                     spare.wire,
                     (_wire.SETTINGS, settings),
-                    (_wire.REQUEST, request.payload),
+                    (_wire.REQUEST_OF_MORE if self.more else _wire.REQUEST, request.payload),
                     wait=spare.wait_writable,
                 )
             except OSError:
@@ -150,7 +177,7 @@ class Flight:
             self.askable.append(1)
             if job.asked:  # asked while the request was under way
                 self.ask()
-            return hear(job, _wire.Reader(spare.wire, spare.wait_readable), WHERE, self.heard.set)
+            return hear(job, self.reader, WHERE, self.heard.set)
         except Exited:
             return self._ended(server, spare)
         except (EOFError, OSError):
@@ -191,7 +218,11 @@ class Flight:
             self.askable.pop()
         except IndexError:  # asked already; or the request is still under way, and _converse will ask
             return
-        self._signal_ask(spare, _wire.ask_frame(self.job.call.reason))
+        call = self.job.call
+        left = call.grace_left()
+        words = _wire.AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left)
+        self.unsaid = _wire.ask_frame(words)
+        self._signal_ask(spare)
         run_in_thread(lambda: self._insist(spare))
 
     def _insist(self, spare: Spare) -> None:
@@ -202,11 +233,13 @@ class Flight:
         """
         pause = _AGAIN_S
         while not self.heard.wait(pause):
-            self._signal_ask(spare, None)
+            self._signal_ask(spare)
             pause = min(pause * 2, _AGAIN_MOST_S)
 
-    def _signal_ask(self, spare: Spare, frame: bytes | None) -> None:
-        if not spare.signal(signal.SIGURG, frame):
+    def _signal_ask(self, spare: Spare) -> None:
+        if self.unsaid is not None and spare.write(self.unsaid):
+            self.unsaid = None
+        if not spare.signal(signal.SIGURG):
             assert self.server is not None
             self.server.signal_group(spare, signal.SIGURG)
 

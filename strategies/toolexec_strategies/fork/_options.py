@@ -54,3 +54,10 @@ def check_folder(cwd: object) -> str | None:
     if not os.path.isdir(folder):  # noqa: PTH112 - see above
         raise ValueError(f"cwd is {cwd!r}: there is no such folder")
     return folder
+
+
+def check_calls(count: object) -> int | None:
+    """How many calls a child may serve; None for any number."""
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise ValueError(f"calls_per_child is {count!r}: it takes a whole number of calls, 1 or more, or None for any")
+    return count

@@ -155,7 +155,7 @@ class ServerProcess:
             self.give_back(arrival)
 
     def give_back(self, spare: Spare) -> None:
-        """A child whose call never began."""
+        """A child whose call never began, or that has served and waits for another."""
         with self._lock:
             if self.usable and spare.epoch == self.epoch:
                 self._place(spare)

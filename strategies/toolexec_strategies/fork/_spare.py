@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import time
+from collections.abc import Generator
 from typing import Final
 
 from toolexec_strategies.fork import _control, _platform
@@ -29,12 +30,13 @@ class Exited(Exception):
 
 
 class Spare:
-    """One forked child, ready for its one call or running it.
+    """One forked child, ready for a call or running it.
 
     Attributes:
         pid: Its process id.
         epoch: How many rounds of imports its server had done when it was forked.
         wire: The socket to it; does not block.
+        calls: How many calls it was given.
         status: The wait status, once known.
         ended: Whether it ended, with or without a known status.
     """
@@ -44,6 +46,7 @@ class Spare:
         self.epoch = epoch
         self.wire, self._exit_pipe, *rest = fds
         self._pidfd = rest[0] if rest else None
+        self.calls = 0
         self.status: int | None = None
         self.ended = False
         os.set_blocking(self.wire, False)
@@ -58,16 +61,34 @@ class Spare:
         """Whether :meth:`signal` works."""
         return self._pidfd is not None
 
-    def signal(self, number: int, ask: bytes | None = None) -> bool:
+    def signal(self, number: int) -> bool:
         """Signal the child itself; never blocks, any thread.
-
-        Args:
-            number: The signal.
-            ask: A frame to put on the wire before.
 
         Returns:
             False when somebody else has to send it: there is no pidfd.
         """
+        if self._pidfd is None:
+            return False
+        with self._open() as is_open:
+            if is_open:
+                _platform.signal_pidfd(self._pidfd, number)
+        return True
+
+    def write(self, frame: bytes) -> bool:
+        """Put a small frame on the wire; never blocks, any thread; False when there is no room for it now."""
+        with self._open() as is_open:
+            try:
+                if is_open:
+                    os.write(self.wire, frame)
+            except BlockingIOError:
+                return False
+            except OSError:  # it ended
+                pass
+        return True
+
+    @contextlib.contextmanager
+    def _open(self) -> Generator[bool]:
+        """Keep the descriptors from being closed meanwhile; False when they are."""
         while not self._closed:
             try:
                 token = self._token.pop()
@@ -75,18 +96,11 @@ class Spare:
                 time.sleep(0)
                 continue
             try:
-                if ask is not None:
-                    try:
-                        os.write(self.wire, ask)
-                    except OSError:  # it ended; or its buffer is full, and the signal alone has to do
-                        pass
-                if self._pidfd is None:
-                    return False
-                _platform.signal_pidfd(self._pidfd, number)
-                return True
+                yield True
             finally:
                 self._token.append(token)
-        return True
+            return
+        yield False
 
     def wait_readable(self) -> None:
         """Wait until the wire has something to read.

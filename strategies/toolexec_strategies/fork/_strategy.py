@@ -12,7 +12,7 @@ from toolexec_strategies._remote._carry import Request
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.fork._flight import Flight
-from toolexec_strategies.fork._options import check_env, check_folder, check_preload, check_timeout
+from toolexec_strategies.fork._options import check_calls, check_env, check_folder, check_preload, check_timeout
 from toolexec_strategies.fork._preload import Preloads
 from toolexec_strategies.fork._process import ServerProcess
 
@@ -38,6 +38,10 @@ class ForkStrategy(Strategy):
             and two at least.
         preload: Which modules the server imports ahead: True for those that the calls use, as they
             come; False for none; or a list of names.
+        calls_per_child: How many calls a child may serve, one after another; None for any number.  One
+            that serves several keeps its modules' state from call to call; the working folder, the
+            environment and signal handlers are restored.  A child that was interrupted, or in which a
+            tool left a thread or a process, serves no other call.
         start_timeout: Seconds to wait for a child to be ready, the server's start included.
         env: Environment variables that differ for the tools from this process's: a name and its
             value, or None for one that they must not see.
@@ -53,11 +57,13 @@ class ForkStrategy(Strategy):
         grace: float = 2.0,
         window: int | None = None,
         preload: bool | Sequence[str] = True,
+        calls_per_child: int | None = 1,
         start_timeout: float = 30.0,
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(grace=grace, window=window)
+        self.calls_per_child = check_calls(calls_per_child)
         self.start_timeout = check_timeout(start_timeout)
         self._preload = check_preload(preload)
         self._env = check_env(env)

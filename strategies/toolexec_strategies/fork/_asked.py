@@ -1,0 +1,65 @@
+"""In the child: what is done about an ask, beside the main thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from toolexec.lowlevel import Ask, CallState, LoopKind, reach, run_hook
+from toolexec_strategies._remote._wire import AskWords
+
+# The hook's share of the grace, at most; from the design.
+_HOOK_SHARE: Final = 0.5
+
+# How long the main thread waits to hear what it was asked: the words are on their way already.
+_WORDS_S: Final = 1.0
+
+
+class Asked:
+    """Tells a call that it was asked, and its hook, once; then lets the main thread raise Interrupt.
+
+    Raw locks: the main thread waits in a signal handler, where nothing else is safe.
+    """
+
+    def __init__(self, call: CallState, loop: LoopKind) -> None:
+        self._call = call
+        self._loop = loop
+        self._token = [1]  # whoever pops it listens
+        self._done = threading.Lock()
+        self._done.acquire()
+        self.listened = False  # a thread was started for this
+
+    def listen(self, words: Callable[[], AskWords | None]) -> None:
+        """Have a thread get the words, by a function that may block, and act on them; only the first time."""
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        self.listened = True
+        threading.Thread(target=self._obey, args=(words,), name="toolexec-asked", daemon=True).start()
+
+    def wait(self) -> None:
+        """Wait until the hook has run, for its share of the grace at most."""
+        call = self._call
+        begun = time.monotonic()
+        while not self._done.acquire(timeout=0.01):
+            waited = time.monotonic() - begun
+            if waited > (_HOOK_SHARE * call.grace if call.asked else _WORDS_S):
+                return
+        self._done.release()
+
+    def _obey(self, words: Callable[[], AskWords | None]) -> None:
+        call = self._call
+        said = words()
+        if said is None:  # the host is gone, or the call is over
+            return
+        try:
+            call.grace = said.grace
+            call.ends_at = call.clock.now() + said.grace
+            call.ask(Ask(said.reason, timeout=said.timeout))
+            reach(call)
+            run_hook(call, self._loop)
+        finally:
+            self._done.release()
