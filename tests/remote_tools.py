@@ -383,6 +383,17 @@ def nested_fork(gate: str | None = None) -> Any:
     return tx.run(where, {}, "fork").value["pid"], os.getpid()
 
 
+@tx.wrap(strategy="fork")
+def wrapped_pid(value: Any = None) -> int:
+    return os.getpid()
+
+
+@tx.wrap(strategy="fork")
+def wrapped_pids() -> tuple[int, int]:
+    """This process, and that of another wrapped function's call."""
+    return os.getpid(), wrapped_pid()
+
+
 @tx.tool
 def pool_of_processes() -> list[int]:
     import multiprocessing

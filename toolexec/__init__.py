@@ -38,6 +38,7 @@ from toolexec._strategy import Strategy
 from toolexec._task import Task
 from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
 from toolexec._tracer import Tracer
+from toolexec._wrap import wrap
 
 __all__ = [
     "ArgumentsError",
@@ -87,6 +88,7 @@ __all__ = [
     "run",
     "strategy",
     "tool",
+    "wrap",
 ]
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Never, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Never, TypeGuard
 
 from toolexec._errors import ArgumentsError
 from toolexec._json import is_object
 
 # Enough to recognise what was sent, too little to flood a prompt with it.  A guess.
 _EXCERPT_CHARS = 120
+
+
+class Plain(NamedTuple):
+    """Arguments that Python code has passed: for the body as they are, and no model's to get wrong.
+
+    Attributes:
+        args: By position.
+        kwargs: By keyword.
+    """
+
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
 
 
 def excerpt(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from toolexec._arguments import Plain, parse
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._errors import DeclarationError
 from toolexec._loop_kind import LoopKind
@@ -140,6 +141,14 @@ class Definition:
             inspect.getattr_static(cls, "call", None), staticmethod | classmethod
         )
         return Parameters(self.name, declared_entry(source), skip_first=skip_first)
+
+    def take(self, arguments: object) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """What the body of one call is given, by position and by keyword.
+
+        Raises:
+            ArgumentsError: They are a model's, and do not fit.
+        """
+        return arguments if isinstance(arguments, Plain) else self.parameters.validate(parse(arguments))
 
     @functools.cached_property
     def is_async(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from toolexec._arguments import parse
+from toolexec._arguments import Plain
 from toolexec._call_state import CURRENT, Ask, CallState
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
@@ -75,7 +75,7 @@ def launch(
     # Everything that can be wrong with the use, before the first call is claimed.
     strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
     for function in functions:
-        if function._definition.source is not None:
+        if function._definition.source is not None and not isinstance(function.arguments, Plain):
             _ = function._definition.parameters
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
@@ -206,7 +206,7 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
             "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
         )
     try:
-        args, kwargs = definition.parameters.validate(parse(function.arguments))
+        args, kwargs = definition.take(function.arguments)
         # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
         runner = None if strategy.isolated else function.runner
     except ArgumentsError as exc:

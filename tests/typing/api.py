@@ -139,3 +139,56 @@ async def numbers() -> AsyncIterator[int]:
 
 
 counted = tx.tool(numbers)
+
+
+def plain(a: int, *, b: str = "") -> float:
+    """A function that knows nothing of tools."""
+    return a + len(b)
+
+
+async def aplain(a: int) -> bytes:
+    """The same, async."""
+    return bytes(a)
+
+
+@tx.wrap(strategy="fork", timeout=5)
+def guarded(a: int) -> str:
+    """Run in a process of its own."""
+    return str(a)
+
+
+@tx.wrap(as_async=False)
+async def blocking(a: int) -> str:
+    """Wait for it without a loop."""
+    return str(a)
+
+
+@tx.wrap(as_async=True)
+def awaited(a: int) -> str:
+    """Await what blocks."""
+    return str(a)
+
+
+class Lookup:
+    """A wrapped method."""
+
+    @tx.wrap
+    def find(self, key: str) -> int:
+        """Find."""
+        return len(key)
+
+
+async def wrapped() -> None:
+    """A wrapped function has the types of the plain one, but for whether it is awaited."""
+    assert_type(tx.wrap(plain)(1, b="x"), float)
+    assert_type(await tx.wrap(aplain, strategy="asyncio")(1), bytes)
+    assert_type(await tx.wrap(plain, as_async=True)(1), float)
+    assert_type(await tx.wrap(aplain, as_async=True)(1), bytes)
+    assert_type(tx.wrap(aplain, as_async=False)(1), bytes)
+    assert_type(tx.wrap(plain, as_async=False)(1), float)
+    assert_type(tx.wrap(add, timeout=2)(1, b=2), int)
+    assert_type(guarded(1), str)
+    assert_type(blocking(1), str)
+    assert_type(await awaited(1), str)
+    assert_type(Lookup().find("x"), int)
+    guarded("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
