@@ -74,6 +74,7 @@ def blocks(kind: str, gate: str) -> str:
         if kind != "sqlite":
             Gate(gate).arrive()
         block()
+        the_call().checkpoint()  # what it blocked in may have ended without an error
     return "came back"
 
 
@@ -232,8 +233,9 @@ def count_calls(do: str = "") -> dict[str, Any]:
         "left": os.environ.get("TOOLEXEC_LEFT"),
         "handler": signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL,
     }
-    if do == "mess":
+    if do in ("mess", "move"):
         os.chdir("/")
+    if do == "mess":
         os.environ["TOOLEXEC_LEFT"] = "yes"
         signal.signal(signal.SIGUSR1, lambda *_: None)
     elif do == "thread":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable
 
 
 def run_beside(call: Callable[[], object], name: str) -> None:
-    """Run ``call`` on a daemon thread of its own; here, where the program exits and starts no threads any more.
+    """Run ``call`` on a thread that does not hold up the program's end.
+
+    Here and now, where none can be started: the program is on its way out.
 
     Args:
         call: Has to see to what it raises.
@@ -16,4 +19,8 @@ def run_beside(call: Callable[[], object], name: str) -> None:
     try:
         threading.Thread(target=call, name=f"toolexec-{name}", daemon=True).start()
     except RuntimeError:
-        call()
+        try:
+            # A subinterpreter has no daemon threads; but it waits only for those that threading knows.
+            _thread.start_new_thread(call, ())
+        except RuntimeError:
+            call()

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolexec._beside import run_beside
-from toolexec._errors import Interrupt
+from toolexec._errors import Interrupt, _reasons
 
 if TYPE_CHECKING:
     from toolexec._clock import Clock
@@ -276,3 +276,11 @@ class CallState:
 
 
 CURRENT: ContextVar[CallState | None] = ContextVar("toolexec_current_call", default=None)
+
+
+def _reason_here() -> str:
+    call = CURRENT.get()
+    return "interrupted" if call is None else call.reason
+
+
+_reasons.append(_reason_here)

@@ -28,7 +28,7 @@ so that a tool's ``except Exception`` does not swallow a request to stop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -175,9 +175,18 @@ class Interrupt(BaseException):
     """The request to stop a call, and what delivers it inside a worker.
 
     Attributes:
-        reason: Why, in words fit for the model.
+        reason: Why, in words fit for the model; by default why the call was asked that runs here.
     """
 
-    def __init__(self, reason: str = "interrupted") -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reason: str | None = None) -> None:
+        # One that is raised in a thread from outside is made in that thread, without arguments.
+        self.reason = _reason_here() if reason is None else reason
+        super().__init__(self.reason)
+
+
+def _reason_here() -> str:
+    return _reasons[0]() if _reasons else "interrupted"
+
+
+# Who knows about calls puts in here what tells why the one that runs here was asked to stop.
+_reasons: list[Callable[[], str]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from toolexec._bell import Bell
+from toolexec._beside import run_beside
 from toolexec._call_state import Ask, CallState, Progress
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._hook import arun_hook, run_hook
@@ -43,6 +44,7 @@ __all__ = [
     "perform",
     "reach",
     "resolve",
+    "run_beside",
     "run_hook",
     "running_loop",
     "settle_inner",

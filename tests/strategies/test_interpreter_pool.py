@@ -71,7 +71,7 @@ async def doubles(n: int) -> int:
 
 def test_one_interpreter_serves_call_after_call(pool: InterpreterStrategy) -> None:
     assert [run(count_here, pool) for _ in range(3)] == [1, 2, 3]
-    assert len(pool._pool.live) == 1
+    assert len(pool.pool.live) == 1
 
 
 def test_calls_at_once_have_an_interpreter_each(pool: InterpreterStrategy, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_calls_at_once_have_an_interpreter_each(pool: InterpreterStrategy, tmp_p
         file.close()
 
     assert [task.wait(timeout=10).value for task in tasks] == ["0", "1"]
-    assert len(pool._pool.live) == 2
+    assert len(pool.pool.live) == 2
 
 
 def test_an_async_tool_runs_in_a_loop_of_its_own(pool: InterpreterStrategy) -> None:
@@ -126,14 +126,14 @@ def test_a_call_left_behind_takes_its_interpreter_with_it(pool: InterpreterStrat
     run(tools.add, pool, a=1)
     task = tools.wait_at.bind({"gate": gate}).task(pool)
     with open(gate, "w"):
-        task._ask("stop")
+        task.interrupt("stop")
         ret = task.wait(timeout=5)
-        left = set(pool._pool.live)
+        left = set(pool.pool.live)
         assert run(tools.add, pool, a=1) == 2  # another one serves
 
     assert ret.status == "cancelled"
     assert ret.abandoned
-    until(lambda: not left & pool._pool.live)  # the body ended: so does its interpreter
+    until(lambda: not left & pool.pool.live)  # the body ended: so does its interpreter
 
 
 def test_more_than_the_window_are_not_kept(pool: InterpreterStrategy) -> None:
@@ -141,7 +141,7 @@ def test_more_than_the_window_are_not_kept(pool: InterpreterStrategy) -> None:
     for task in tasks:
         task.wait(timeout=10)
 
-    until(lambda: len(pool._pool.live) <= 2)
+    until(lambda: len(pool.pool.live) <= 2)
 
 
 def test_closing_leaves_nothing() -> None:
@@ -153,9 +153,10 @@ def test_closing_leaves_nothing() -> None:
     pool.close()
     pool.close()
 
-    assert listed == interpreters.list_all()
+    # Fewer, where one of an earlier test was still closing.
+    assert set(interpreters.list_all()) <= set(listed)
     if before:
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(os.listdir("/proc/self/fd")) <= before
     with pytest.raises(RuntimeError):
         run(tools.add, pool, a=1)
 
@@ -203,7 +204,7 @@ def test_the_program_exits_while_one_is_stuck(tmp_path: Path) -> None:
         "        time.sleep(30)\n"
         "    task = sleeps.bind({}).task(pool)\n"
         "    time.sleep(0.5)\n"
-        "    task._ask('stop')\n"
+        "    task.interrupt('stop')\n"
         "    assert task.wait(timeout=5).abandoned\n",
         tmp_path,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from toolexec import Interrupt
 from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, has_hook, perform
@@ -10,6 +11,7 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
 
 Post = Callable[[bytes, bytes], None]
+Guard = Callable[[CallState, Callable[[], Outcome]], Outcome]
 
 
 def answer(
@@ -18,6 +20,7 @@ def answer(
     where: str,
     *,
     adopt: Callable[[CallState, Parcel], object] | None = None,
+    guard: Guard | None = None,
     ended: Callable[[CallState], object] | None = None,
     hint: Hint | None = None,
 ) -> bytes:
@@ -28,6 +31,7 @@ def answer(
         post: Sends a frame to the host; used for the start and for progress.
         where: What this worker is, in words.
         adopt: Told of the call's state, and the call, before the body runs.
+        guard: Runs the body, where it takes more than calling it to interrupt one.
         ended: Called with it when the body has ended, before the outcome is packed.
         hint: Adds advice to an exception that has to do with this kind of worker.
     """
@@ -43,9 +47,11 @@ def answer(
     if adopt is not None:
         adopt(call, parcel)
     try:
-        outcome = entry_frame(parcel, call, post)
+        outcome = (
+            entry_frame(parcel, call, post) if guard is None else guard(call, partial(entry_frame, parcel, call, post))
+        )
     except BaseException as exc:  # noqa: BLE001 - an Interrupt that landed behind the engine's own try
-        outcome = _stopped(call) if call.asked and isinstance(exc, Interrupt) else Outcome("raised", exception=exc)
+        outcome = ended_by(call, exc)
     if ended is not None:
         ended(call)
     return pack_outcome(outcome, parcel, where, hint)
@@ -54,7 +60,7 @@ def answer(
 def entry_frame(parcel: Parcel, call: CallState, post: Post) -> Outcome:
     """Run the body: an Interrupt is raised only into what this frame calls."""
     if call.asked:  # asked before it began: never start
-        return _stopped(call)
+        return stopped(call)
 
     def begun() -> None:
         if has_hook(call.runner) and call.on_listen is not None:
@@ -66,5 +72,11 @@ def entry_frame(parcel: Parcel, call: CallState, post: Post) -> Outcome:
     return perform(parcel.source, parcel.args, parcel.kwargs, call, parcel.loop, begun)
 
 
-def _stopped(call: CallState) -> Outcome:
+def ended_by(call: CallState, exc: BaseException) -> Outcome:
+    """The outcome of a call that an exception ended outside the body."""
+    return stopped(call) if call.asked and isinstance(exc, Interrupt) else Outcome("raised", exception=exc)
+
+
+def stopped(call: CallState) -> Outcome:
+    """The outcome of a call that ended, or never began, because it was asked to."""
     return Outcome("cancelled", exception=call.interrupt(), reason=call.reason)

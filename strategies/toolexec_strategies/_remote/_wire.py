@@ -138,16 +138,18 @@ class AskWords(NamedTuple):
         reason: Why, in words.
         timeout: Whether a limit of time is over.
         grace: Seconds from now to the end of the call, at the latest.
+        number: Which of a worker's calls is meant, where it serves several and might take it for another.
     """
 
     reason: str
     timeout: bool
     grace: float
+    number: int = 0
 
 
 def ask_frame(words: AskWords) -> bytes:
     """A whole frame that asks to stop, small enough to be written at one go."""
-    payload = marshal.dumps((words.reason[:_MOST_REASON], words.timeout, words.grace))
+    payload = marshal.dumps((words.reason[:_MOST_REASON], *words[1:]))
     return _HEADER.pack(ASK, len(payload)) + payload
 
 
@@ -159,6 +161,11 @@ def read_ask(data: bytes) -> AskWords | None:
     payload = data[_HEADER.size :]
     if kind != ASK or len(payload) < length:
         return None
+    return unpack_ask(payload)
+
+
+def unpack_ask(payload: Payload) -> AskWords:
+    """What the payload of such a frame says."""
     return AskWords(*marshal.loads(payload))  # noqa: S302 - both sides are one Python, and loading it runs no code
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from toolexec import Interrupt
-from toolexec.lowlevel import MONOTONIC, CallState
+from toolexec.lowlevel import CallState
 from toolexec_strategies._workers import _gate
 
 R = TypeVar("R")
@@ -31,7 +31,7 @@ _log = logging.getLogger("toolexec")
 
 # How soon a thread that stood where it may not be interrupted is looked at again.  Short beside any
 # grace, and 1,000 looks a second are no load.
-_AGAIN_S = 0.001
+AGAIN_S = 0.001
 
 # cpython issue 148874: there an exception that lands at a ``with`` can leave its lock taken, also
 # outside the code that the gate knows.
@@ -67,26 +67,29 @@ class OneShot(Generic[R]):
             pass
         return result[0] if result else None
 
-    def fire(self) -> None:
-        """Raise Interrupt in the body, once, if it runs, and as soon as the gate allows.
+    def fire(self) -> bool:
+        """Raise Interrupt in the body, once, if it runs and the gate allows.
 
         Only on a thread of the engine: a Ctrl-C in the middle would owe a raise that is never sent.
+
+        Returns:
+            False when the thread stands where nothing may be raised now: try again in a moment.
         """
         if self._over or not self._token:  # not open yet, closed, or sent already
-            return
+            return True
         if _gate.is_closed(self.ident):
-            MONOTONIC.call_at(MONOTONIC.now() + _AGAIN_S, self.fire)
-            return
+            return False
         try:
             self._token.pop()
         except IndexError:
-            return
+            return True
         try:
             if self._call.deliver_once():
                 _raise_in(self.ident, Interrupt)
         finally:
             self._sent = True
         _warn_once()
+        return True
 
     def give_up(self) -> None:
         """The body was left behind: nothing is raised in it any more."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from toolexec.lowlevel import Awaiting, Job, Outcome
+from toolexec.lowlevel import MONOTONIC, Awaiting, Job, Outcome
 from toolexec_strategies._workers._cache import run_in_thread
-from toolexec_strategies._workers._one_shot import OneShot
+from toolexec_strategies._workers._one_shot import AGAIN_S, OneShot
 
 
 class _Seat(OneShot["Outcome | Awaiting"]):
@@ -44,8 +45,8 @@ def start_in_thread(job: Job, awaitable: Callable[[Job, Any], None] | None = Non
 
 def interrupt_thread(job: Job) -> None:
     """Raise Interrupt in the job's thread, once, if its body runs and does not poll; on the control thread."""
-    if isinstance(job.slot, _Seat) and not job.polls:
-        job.slot.fire()
+    if isinstance(job.slot, _Seat) and not job.polls and not job.slot.fire():
+        MONOTONIC.call_at(MONOTONIC.now() + AGAIN_S, partial(interrupt_thread, job))
 
 
 def leave_thread(job: Job) -> None:

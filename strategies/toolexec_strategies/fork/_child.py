@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 from toolexec import Interrupt, WorkerLost
 from toolexec.lowlevel import CallState, Outcome, Parcel, settle_inner
 from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._asked import Asked
 from toolexec_strategies._remote._carry import pack_outcome
 from toolexec_strategies._remote._serve import answer, entry_frame
 from toolexec_strategies._remote._settings import NoFolder, apply_settings
 from toolexec_strategies.fork import _platform, _reuse
-from toolexec_strategies.fork._asked import Asked
 
 WHERE = "the forked child"
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import sys
 import threading
 from contextvars import Context
+from functools import partial
 from typing import Final
 
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._serve import answer
 from toolexec_strategies._remote._settings import apply_settings
+from toolexec_strategies.interpreter._asks import Asks
 
 WHERE: Final = "the interpreter"
+
+# Stands before the settings of each call: which one it is, so that an ask can name it.
+NUMBER: Final = struct.Struct("!Q")
 
 # Texts by which an extension module refuses to be loaded in a subinterpreter: CPython's own, and
 # what extensions say that keep state per process (numpy: in the context of a long error of advice).
@@ -20,14 +26,22 @@ _REFUSALS: Final = ("subinterpreter", "sub-interpreter", "more than once per pro
 _ADVICE: Final = "a module it needs cannot be loaded in a subinterpreter; use the fork strategy"
 
 
-def serve(requests: int, answers: int) -> None:
+def serve(requests: int, answers: int, asks: int) -> None:
     """Answer calls, one at a time, until the pipe of requests is closed.
 
     Args:
-        requests: A descriptor to read from.
+        requests: A descriptor to read calls from.
         answers: A descriptor to write to.
+        asks: A descriptor to read from which call has to stop.
     """
-    reader = _wire.Reader(requests)
+    listener = Asks(asks)
+    try:
+        _serve(_wire.Reader(requests), answers, listener)
+    finally:
+        listener.wait_for_end()
+
+
+def _serve(reader: _wire.Reader, answers: int, asks: Asks) -> None:
     lock = threading.Lock()  # frames of a tool's several threads must not mix
     while True:
         try:
@@ -35,8 +49,9 @@ def serve(requests: int, answers: int) -> None:
             request = reader.frame()[1]
         except EOFError:
             return
-        if len(settings):
-            apply_settings(settings)
+        (number,) = NUMBER.unpack_from(settings)
+        if len(settings) > NUMBER.size:
+            apply_settings(settings[NUMBER.size :])
         open_calls = [1]  # emptied when the call is over: a thread that it left behind reports into no other call
 
         def post(kind: bytes, payload: bytes, open_calls: list[int] = open_calls) -> None:
@@ -44,9 +59,12 @@ def serve(requests: int, answers: int) -> None:
                 if open_calls:
                     _wire.send(answers, (kind, payload))
 
+        adopt = partial(asks.running, number)
         # A context of its own, so that what one call sets the next does not see.
-        result = Context().run(answer, request, post, WHERE, hint=refusal)
-        del request, settings
+        result = Context().run(
+            answer, request, post, WHERE, adopt=adopt, guard=asks.guard, ended=asks.over, hint=refusal
+        )
+        del request, settings, adopt
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):  # replaced or closed by the tool
                 stream.flush()

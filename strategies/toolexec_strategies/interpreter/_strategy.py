@@ -10,7 +10,8 @@ from toolexec import UnsendableError, WorkerLost
 from toolexec.lowlevel import Job, Outcome, Strategy, usable_cpus
 from toolexec_strategies._remote._carry import pack_request
 from toolexec_strategies._remote._hear import hear
-from toolexec_strategies._remote._wire import Garbled
+from toolexec_strategies._remote._settings import current_folder
+from toolexec_strategies._remote._wire import AskWords, Garbled
 from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.interpreter._inside import WHERE
 from toolexec_strategies.interpreter._pool import Pool
@@ -22,10 +23,10 @@ _log = logging.getLogger("toolexec")
 class _Flight:
     """One job and the interpreter it runs in."""
 
-    __slots__ = ("inside", "job", "left", "pool")
+    __slots__ = ("inside", "job", "left", "strategy")
 
-    def __init__(self, pool: Pool, job: Job) -> None:
-        self.pool = pool
+    def __init__(self, strategy: InterpreterStrategy, job: Job) -> None:
+        self.strategy = strategy
         self.job = job
         self.inside: Interpreter | None = None
         self.left = False
@@ -40,32 +41,52 @@ class _Flight:
             _log.exception("toolexec: the interpreter strategy met an error of its own; please report it")
 
     def _fly(self) -> None:
-        job = self.job
+        job, pool = self.job, self.strategy.pool
         try:
-            payload = pack_request(job.parcel, "interpreter").payload
+            payload = pack_request(job.to_send(), "interpreter").payload
         except UnsendableError as exc:
             job.slot = None
             job.deliver(Outcome("unsendable", exception=exc))
             return
+        inside = pool.take()
+        inside.calls += 1
+        # The order is half of a handshake: whoever asks sets the flag first and looks for this then.
+        self.inside = inside
         if job.asked:
             job.slot = None
+            pool.put(inside, usable=False)
             job.deliver(job.stopped())
             return
-        inside = self.inside = self.pool.take()
+        folder = current_folder()
         try:
             inside.request(payload)
             del payload
             outcome = hear(job, inside.reader, WHERE)
-            usable = not job.asked and not self.left
+            most = self.strategy.calls_per_interpreter
+            usable = not job.asked and not self.left and (most is None or inside.calls < most)
         except (EOFError, OSError, Garbled) as exc:
             usable = False
             why = str(exc) if isinstance(exc, Garbled) else inside.failure
             error = WorkerLost(f"the interpreter of tool {job.parcel.name!r} is lost: {why}")
             outcome = Outcome("lost", exception=error)
+        self.strategy.note_folder(job.parcel.name, folder)
         job.slot = None  # or job and flight would keep each other, arguments and all
         # Before the delivery: the caller's next call shall find it.
-        self.pool.put(inside, usable=usable)
+        pool.put(inside, usable=usable)
         job.deliver(outcome)
+
+    def ask(self) -> None:
+        """Have the call interrupted; one that has no interpreter yet looks at its flag once it has."""
+        inside, call = self.inside, self.job.call
+        if inside is not None:
+            left = call.grace_left()
+            inside.ask(AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left, inside.calls))
+
+    def leave(self) -> None:
+        """The call was left behind, and its interpreter with it."""
+        self.left = True
+        if self.inside is not None:
+            self.strategy.pool.leave(self.inside)
 
 
 class InterpreterStrategy(Strategy):
@@ -78,21 +99,28 @@ class InterpreterStrategy(Strategy):
     CPython 3.14 and 3.15 crash in the child of an ``os.fork()`` when any interpreter exists, so idle
     ones are closed before a fork, and a fork while a call runs here is logged.
 
-    Cancellation: the body is only told.  One that goes on is left behind at the end of the grace,
-    and its interpreter with it.
+    Cancellation: the tool's hook runs there, and then ``Interrupt`` is raised in the body by a thread
+    of the same interpreter; a body blocked in C code sees it only when that returns.  One that goes on
+    is left behind at the end of the grace, and its interpreter with it.  An interpreter in which a
+    call was interrupted serves no other: on CPython 3.14 a lock of its may have stayed taken.
 
     Args:
         grace: Seconds from asking a call to stop to its Return.
         window: How many calls of one Group run at once, and how many idle interpreters are kept; by
             default the CPUs this process may use, and two at least.
+        calls_per_interpreter: How many calls an interpreter may serve; None for any number.
     """
 
     name: ClassVar[str] = "interpreter"
     isolated: ClassVar[bool] = True
 
-    def __init__(self, *, grace: float = 2.0, window: int | None = None) -> None:
+    def __init__(
+        self, *, grace: float = 2.0, window: int | None = None, calls_per_interpreter: int | None = None
+    ) -> None:
         super().__init__(grace=grace, window=window)
-        self._pool = Pool(self.window or 1)
+        self.calls_per_interpreter = _check_calls(calls_per_interpreter)
+        self.pool = Pool(self.window or 1)
+        self._moved: list[bool] = []
 
     def _default_window(self) -> int | None:
         return max(2, usable_cpus())
@@ -104,20 +132,42 @@ class InterpreterStrategy(Strategy):
         return f"needs Python 3.14 or newer (this is {sys.version_info[0]}.{sys.version_info[1]})"
 
     def start(self, job: Job) -> None:
-        flight = job.slot = _Flight(self._pool, job)
+        flight = job.slot = _Flight(self, job)
         run_in_thread(flight.fly)
 
+    def ask(self, job: Job) -> None:
+        if isinstance(job.slot, _Flight):
+            job.slot.ask()
+
     def leave(self, job: Job) -> None:
-        flight = job.slot
-        if isinstance(flight, _Flight):
-            flight.left = True
-            if flight.inside is not None:
-                flight.pool.leave(flight.inside)
+        if isinstance(job.slot, _Flight):
+            job.slot.leave()
+
+    def note_folder(self, name: str, before: str | None) -> None:
+        """Log, once, that the working folder, which is this whole process's, has changed during a call."""
+        now = current_folder()
+        if now != before and not self._moved:
+            self._moved.append(True)
+            _log.warning(
+                "toolexec: the working folder changed from %r to %r while tool %r ran in an interpreter; it is this "
+                "whole process's, and a tool there must not change it",
+                before,
+                now,
+                name,
+            )
 
     def shutdown(self) -> None:
-        self._pool.shut()
+        self.pool.shut()
         retire_idle()
 
     def reset_after_fork(self) -> None:
-        self._pool.forget()
-        self._pool = Pool(self.window or 1)
+        self.pool.forget()
+        self.pool = Pool(self.window or 1)
+
+
+def _check_calls(count: object) -> int | None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise ValueError(
+            f"calls_per_interpreter is {count!r}: it takes a whole number of calls, 1 or more, or None for any"
+        )
+    return count

@@ -1,31 +1,32 @@
-"""In the child: what is done about an ask, beside the main thread."""
+"""In a worker: what is done about an ask, beside the thread that runs the body."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from toolexec.lowlevel import Ask, CallState, LoopKind, reach, run_hook
+from toolexec.lowlevel import Ask, CallState, LoopKind, reach, run_beside, run_hook
 from toolexec_strategies._remote._wire import AskWords
 
 # The hook's share of the grace, at most; from the design.
 _HOOK_SHARE: Final = 0.5
 
-# How long the main thread waits to hear what it was asked: the words are on their way already.
+# How long a child waits to hear what it was asked: the words are on their way already.
 _WORDS_S: Final = 1.0
 
 
 class Asked:
-    """Tells a call that it was asked, and its hook, once; then lets the main thread raise Interrupt.
+    """Tells a call that it was asked, and its hook, once; then whoever waits for that may interrupt the body.
 
-    Raw locks: the main thread waits in a signal handler, where nothing else is safe.
+    Raw locks: a forked child waits in a signal handler, where nothing else is safe.
     """
 
     def __init__(self, call: CallState, loop: LoopKind) -> None:
         self._call = call
-        self._loop = loop
+        self._loop: LoopKind = loop
         self._token = [1]  # whoever pops it listens
         self._done = threading.Lock()
         self._done.acquire()
@@ -38,7 +39,7 @@ class Asked:
         except IndexError:
             return
         self.listened = True
-        threading.Thread(target=self._obey, args=(words,), name="toolexec-asked", daemon=True).start()
+        run_beside(partial(self._obey, words), "asked")
 
     def wait(self) -> None:
         """Wait until the hook has run, for its share of the grace at most."""
