@@ -24,7 +24,7 @@ import remote_tools as tools
 import toolexec as tx
 from stand_in import job_of
 from toolexec.lowlevel import Ask, Job, usable_cpus
-from toolexec_strategies.fork import ForkStrategy, _process
+from toolexec_strategies.fork import ForkStrategy, _start
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -290,7 +290,7 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
 
 
 def test_a_server_that_cannot_start_loses_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_process, "_command", lambda fd: [sys.executable, "-c", "raise SystemExit(3)"])
+    monkeypatch.setattr(_start, "_command", lambda *_: [sys.executable, "-c", "raise SystemExit(3)"])
     with ForkStrategy() as fork:
         ret = tx.run(tools.add, {"a": 1}, fork)
 
@@ -299,7 +299,7 @@ def test_a_server_that_cannot_start_loses_the_call(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_python_that_is_not_there_loses_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_process, "_command", lambda fd: ["/nowhere/python"])
+    monkeypatch.setattr(_start, "_command", lambda *_: ["/nowhere/python"])
     with ForkStrategy() as fork:
         ret = tx.run(tools.add, {"a": 1}, fork)
 

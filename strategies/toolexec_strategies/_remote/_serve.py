@@ -22,6 +22,7 @@ def answer(
     adopt: Callable[[CallState, Parcel], object] | None = None,
     guard: Guard | None = None,
     ended: Callable[[CallState], object] | None = None,
+    judge: Callable[[Outcome], Outcome] | None = None,
     hint: Hint | None = None,
 ) -> bytes:
     """Run one packed call and give its packed outcome; never raises.
@@ -30,9 +31,11 @@ def answer(
         payload: The request.
         post: Sends a frame to the host; used for the start and for progress.
         where: What this worker is, in words.
-        adopt: Told of the call's state, and the call, before the body runs.
+        adopt: Told of the call's state, and the call, before the body runs; what it raises comes out of
+            here.  What it returns is let go as soon as the body is over.
         guard: Runs the body, where it takes more than calling it to interrupt one.
         ended: Called with it when the body has ended, before the outcome is packed.
+        judge: Given what the call came to, then; gives what the host is to be told.
         hint: Adds advice to an exception that has to do with this kind of worker.
     """
     try:
@@ -44,16 +47,19 @@ def answer(
         post(_wire.PROGRESS, pack_progress(progress))
 
     call = CallState(parcel.id, parcel.name, MONOTONIC, sink=sink)
-    if adopt is not None:
-        adopt(call, parcel)
+    held = [] if adopt is None else [adopt(call, parcel)]
     try:
         outcome = (
             entry_frame(parcel, call, post) if guard is None else guard(call, partial(entry_frame, parcel, call, post))
         )
-    except BaseException as exc:  # noqa: BLE001 - an Interrupt that landed behind the engine's own try
+        held.clear()
+    except BaseException as exc:  # noqa: BLE001 - an Interrupt, or a want of memory, behind the engine's own try
+        held.clear()  # first of all: it may be the memory that the next line needs
         outcome = ended_by(call, exc)
     if ended is not None:
         ended(call)
+    if judge is not None:
+        outcome = judge(outcome)
     return pack_outcome(outcome, parcel, where, hint)
 
 

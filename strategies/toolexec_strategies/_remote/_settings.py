@@ -15,8 +15,8 @@ from toolexec_strategies._remote._wire import Payload
 Env = Mapping[str, str | None]
 
 
-class NoFolder(Exception):
-    """The folder that a worker was told to run in cannot be entered; the text says which, and why."""
+class Unprepared(Exception):
+    """A worker cannot be made what its call needs; the text goes on from its name: what, and why."""
 
 
 def import_path() -> list[str]:
@@ -98,7 +98,7 @@ def apply_settings(payload: Payload) -> None:
     """In a worker: take them over.
 
     Raises:
-        NoFolder: The tool must not run where this worker is, and cannot run where it should.
+        Unprepared: The tool must not run where this worker is, and cannot run where it should.
     """
     path, folder, must_enter, changed, gone = marshal.loads(payload)  # noqa: S302 - see S301
     sys.path[:] = path
@@ -113,7 +113,7 @@ def apply_settings(payload: Payload) -> None:
             # The host's own folder may be gone meanwhile, or not ours to enter: then the tool finds
             # itself elsewhere, as it would there.  One that was asked for is another matter.
             if must_enter:
-                raise NoFolder(f"cannot run in {folder!r} (cwd): {exc.strerror}") from None
+                raise Unprepared(f"cannot run in {folder!r} (cwd): {exc.strerror}") from None
 
 
 def _is_relative(entry: str) -> bool:

@@ -19,8 +19,9 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._asked import Asked
 from toolexec_strategies._remote._carry import pack_outcome
 from toolexec_strategies._remote._serve import answer, entry_frame
-from toolexec_strategies._remote._settings import NoFolder, apply_settings
+from toolexec_strategies._remote._settings import Unprepared, apply_settings
 from toolexec_strategies.fork import _platform, _reuse
+from toolexec_strategies.fork._limits import Limits
 
 WHERE = "the forked child"
 
@@ -33,26 +34,30 @@ NO_WIRE = 74  # EX_IOERR
 _AGAIN_S = 0.06
 
 
-def live(fd: int, server: int, warm: list[tuple[bytes, bytes]] | None) -> NoReturn:
+def live(fd: int, server: int, limits: Limits, warm: list[tuple[bytes, bytes]] | None) -> NoReturn:
     """Wait for a request, answer it, end.
 
     Args:
         fd: The wire to the host.
         server: The server's pid.
+        limits: What the call may use up.
         warm: The frames of a call of nothing to rehearse; None when a call is waiting already.
     """
     try:
-        _Child(fd).run(server, warm)
+        _Child(fd, limits).run(server, warm)
     except BaseException:  # noqa: BLE001 - whatever it is, this process must never return into the server's loop
-        traceback.print_exc()
-        os._exit(70)  # EX_SOFTWARE
+        try:
+            traceback.print_exc()
+        finally:  # even where there is no memory to print it
+            os._exit(70)  # EX_SOFTWARE
     os._exit(0)
 
 
 class _Child:
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, limits: Limits) -> None:
         self.wire = socket.socket(fileno=fd)
         self.fd = fd
+        self.limits = limits
         self.reader = _wire.Reader(fd)
         self.pid = os.getpid()
         self.main_thread = threading.get_ident()
@@ -98,10 +103,10 @@ class _Child:
         traces = _reuse.Traces() if more else None
         try:
             apply_settings(settings)
-        except NoFolder as exc:
+            payload = answer(request, self._post, WHERE, adopt=self._adopt, ended=self._ended, judge=self._judge)
+        except Unprepared as exc:
             lost = WorkerLost(f"{WHERE} {exc}", pid=self.pid)
             return pack_outcome(Outcome("lost", exception=lost), None, WHERE), False
-        payload = answer(request, self._post, WHERE, adopt=self._adopt, ended=self._ended)
         self._traces = traces
         return payload, more
 
@@ -120,7 +125,7 @@ class _Child:
         """
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            rehearsal = _Child(ours.fileno())
+            rehearsal = _Child(ours.fileno(), self.limits)
             _wire.send(theirs.fileno(), *warm)
             rehearsal._send(_wire.RESULT, rehearsal._serve()[0])
             rehearsal.wire.detach()
@@ -135,7 +140,7 @@ class _Child:
         sys.unraisablehook = self._on_unraisable
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
-    def _adopt(self, call: CallState, parcel: Parcel) -> None:
+    def _adopt(self, call: CallState, parcel: Parcel) -> object:
         self.polls = parcel.polls
         self.asked = Asked(call, parcel.loop)
         call.on_listen = self._listen
@@ -145,24 +150,34 @@ class _Child:
         if self.early:
             self.asked.listen(self._words)
             self.asked.wait()
+        return self.limits.impose()
 
     def _listen(self) -> None:
         """Listen for an ask from now on, by a thread: the handler has to wait while the body blocks in C."""
         asked = self.asked
-        if asked is None or threading.get_ident() != self.main_thread:
-            if asked is not None:
-                asked.listen(self._words)
+        if asked is None:
+            return
+        if threading.get_ident() != self.main_thread:
+            self._start_listening(asked)
             return
         self.posting = True  # a handler that came just as the thread is started would wait for it in vain
         try:
-            asked.listen(self._words)
+            self._start_listening(asked)
         finally:
             self._end_of_posting()
 
+    def _start_listening(self, asked: Asked) -> None:
+        with self.limits.exempt():
+            asked.listen(self._words)
+
     def _ended(self, call: CallState) -> None:
+        self.limits.lift()  # what is left to do takes memory too
         if call.asked and self.asked is not None:
             self.asked.wait()
         settle_inner(call)
+
+    def _judge(self, outcome: Outcome) -> Outcome:
+        return self.limits.judge(outcome, self.pid)
 
     def _on_ask(self, _number: int, frame: types.FrameType | None) -> None:
         if self.posting:
@@ -176,7 +191,7 @@ class _Child:
             if call is None or asked is None:  # the request may not be read yet: see _adopt
                 self.early = True
                 return
-            asked.listen(self._words)
+            self._start_listening(asked)
             asked.wait()
         finally:
             self.posting = self.owed = False

@@ -202,8 +202,11 @@ class Flight:
             return _lost(f"the fork server died, and with it {who}", pid=pid)
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            guess = ", perhaps because the system ran out of memory" if number == signal.SIGKILL else ""
-            return _lost(f"{who} was ended by {_signal_name(number)}{guess}", pid=pid, signal_number=number)
+            why = self.strategy.limits.explain(number)
+            if why is None and number == signal.SIGKILL:
+                why = "perhaps because the system ran out of memory"
+            how = _signal_name(number) if why is None else f"{_signal_name(number)}, {why}"
+            return _lost(f"{who} was ended by {how}", pid=pid, signal_number=number)
         code = os.waitstatus_to_exitcode(status)
         guess = " (perhaps because the tool closed a descriptor that is not its own)" if code == NO_WIRE else ""
         return _lost(f"{who} exited with code {code} before it answered{guess}", pid=pid, exit_code=code)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import cast
+
+from toolexec_strategies.fork._limits import Limits
 
 
 def check_preload(preload: object) -> bool | tuple[str, ...]:
@@ -58,6 +61,22 @@ def check_folder(cwd: object) -> str | None:
 
 def check_calls(count: object) -> int | None:
     """How many calls a child may serve; None for any number."""
+    return _check_count("calls_per_child", count, "of calls", "any")
+
+
+def check_limits(memory_bytes: object, cpu_s: object, open_files: object) -> Limits:
+    """Whole numbers, or None."""
+    if memory_bytes is not None and sys.platform != "linux":
+        # Elsewhere a process is not told what it has mapped, or the limit is not kept.
+        raise ValueError(f"memory_bytes is {memory_bytes!r}: it can be kept on Linux only")
+    return Limits(
+        _check_count("memory_bytes", memory_bytes, "of bytes", "no limit"),
+        _check_count("cpu_s", cpu_s, "of seconds, which is how finely CPU time is counted", "no limit"),
+        _check_count("open_files", open_files, "of descriptors", "no limit"),
+    )
+
+
+def _check_count(name: str, count: object, unit: str, without: str) -> int | None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ValueError(f"calls_per_child is {count!r}: it takes a whole number of calls, 1 or more, or None for any")
+        raise ValueError(f"{name} is {count!r}: it takes a whole number {unit}, 1 or more, or None for {without}")
     return count

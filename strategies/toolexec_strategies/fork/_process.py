@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import marshal
 import os
 import queue
 import socket
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from toolexec_strategies._remote._settings import Settings, import_path
+from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
+from toolexec_strategies.fork._limits import Limits
 from toolexec_strategies.fork._spare import Spare
+from toolexec_strategies.fork._start import start_server
 
 # How long the server may take to end once its control socket is closed.  It kills and reaps its
 # children first, which takes milliseconds; a server that is stopped or hangs in an import is killed.
 _END_S: Final = 3.0
-
-# Options that make a Python print or trace about itself: the server's output is the host's.
-_OWN_X_OPTIONS: Final = ("importtime", "perf", "perf_jit", "presite", "showrefcount")
 
 
 class ServerGone(Exception):
@@ -48,9 +45,12 @@ class ServerProcess:
         on_thread_left: Told of a module whose import left a thread running; the server is of no
             more use then.
         settings: What its children take over.
+        limits: What a call in one of them may use up.
     """
 
-    def __init__(self, spares: int, on_thread_left: Callable[[str], object], settings: Settings) -> None:
+    def __init__(
+        self, spares: int, on_thread_left: Callable[[str], object], settings: Settings, limits: Limits
+    ) -> None:
         self.settings = settings
         self.spares = spares
         self.on_thread_left = on_thread_left
@@ -66,24 +66,7 @@ class ServerProcess:
         self._ordered = 0
         self._calls = 0
         self._gone = threading.Event()
-        self._control, theirs = socket.socketpair()
-        # Where a host has closed its standard descriptors, a socket may have got the number of one.
-        fd = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
-        theirs.close()
-        try:
-            self.process = subprocess.Popen(
-                _command(fd),
-                stdin=subprocess.DEVNULL,
-                stderr=None if sys.__stderr__ is not None else subprocess.DEVNULL,
-                pass_fds=(fd,),
-                env=settings.baseline,
-                start_new_session=True,  # a Ctrl-C at the terminal is not for it
-            )
-        except BaseException:
-            self._control.close()
-            raise
-        finally:
-            os.close(fd)
+        self._control, self.process = start_server(settings.baseline, limits)
         run_in_thread(self._listen)
 
     def load(self, names: Iterable[str]) -> None:
@@ -324,31 +307,3 @@ class ServerProcess:
         self._control.close()
         self._gone.set()
 
-
-def _command(fd: int) -> list[str]:
-    """What starts a server that finds toolexec where this process found it."""
-    code = f"import sys; sys.path[:] = {import_path()!r}\nfrom toolexec_strategies.fork._server import main; main({fd})"
-    return [sys.executable, *_flags(), "-c", code]
-
-
-def _flags() -> list[str]:
-    """This Python's own options, as far as they change how code runs."""
-    # -P: the user's folder must not shadow the standard library while the server starts.
-    flags = ["-P"]
-    letters = {
-        "optimize": "O",
-        "dont_write_bytecode": "B",
-        "no_user_site": "s",
-        "no_site": "S",
-        "ignore_environment": "E",
-        "bytes_warning": "b",
-    }
-    for name, letter in letters.items():
-        count = int(getattr(sys.flags, name))
-        if count:
-            flags.append("-" + letter * count)
-    flags += [f"-W{option}" for option in sys.warnoptions]
-    for name, value in sys._xoptions.items():  # noqa: SLF001 - documented, for all its underscore
-        if name not in _OWN_X_OPTIONS:
-            flags.append(f"-X{name}" if value is True else f"-X{name}={value}")
-    return flags

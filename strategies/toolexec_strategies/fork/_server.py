@@ -17,6 +17,7 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_request
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies.fork import _child, _control, _platform
+from toolexec_strategies.fork._limits import Limits
 
 # How long the rest of a killed process group may take to be gone before its leader's death is
 # reported without it.  SIGKILL takes effect within a millisecond unless the kernel itself hangs.
@@ -26,15 +27,16 @@ _GROUP_GONE_S = 0.05
 _LAST_REAP_S = 1.0
 
 
-def main(fd: int) -> NoReturn:
+def main(fd: int, limits: Limits) -> NoReturn:
     """Serve one host over its control socket until that closes.
 
     Args:
         fd: The control socket.
+        limits: What a call may use up.
     """
     os.dup2(2, 1)  # what tools print must not mix with what the host writes to its output
     with socket.socket(fileno=fd) as control:
-        _Server(control).run()
+        _Server(control, limits).run()
     os._exit(0)
 
 
@@ -43,8 +45,9 @@ def warm_up() -> None:
 
 
 class _Server:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, limits: Limits) -> None:
         self.control = control
+        self.limits = limits
         self.epoch = 0
         self.exit_pipes: dict[int, int] = {}
         self.pid = os.getpid()
@@ -126,7 +129,7 @@ class _Server:
                 os.close(fd)
             for fd in self.exit_pipes.values():
                 os.close(fd)
-            _child.live(theirs.detach(), self.pid, self.warm if rehearse else None)
+            _child.live(theirs.detach(), self.pid, self.limits, self.warm if rehearse else None)
         self.exit_pipes[pid] = exit_write
         fds = [ours.fileno(), exit_read]
         pidfd = _platform.open_pidfd(pid)

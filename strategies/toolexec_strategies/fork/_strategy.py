@@ -12,7 +12,14 @@ from toolexec_strategies._remote._carry import Request
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import retire_idle, run_in_thread
 from toolexec_strategies.fork._flight import Flight
-from toolexec_strategies.fork._options import check_calls, check_env, check_folder, check_preload, check_timeout
+from toolexec_strategies.fork._options import (
+    check_calls,
+    check_env,
+    check_folder,
+    check_limits,
+    check_preload,
+    check_timeout,
+)
 from toolexec_strategies.fork._preload import Preloads
 from toolexec_strategies.fork._process import ServerProcess
 
@@ -46,6 +53,12 @@ class ForkStrategy(Strategy):
         env: Environment variables that differ for the tools from this process's: a name and its
             value, or None for one that they must not see.
         cwd: The folder they run in; by default this process's, whatever it is when a call starts.
+        memory_bytes: How much memory (address space) a call may take; a MemoryError that leaves the
+            tool, and a death for want of memory, are ``lost``.  This and the next two count what the
+            call takes beyond what its process had before, and hold for each process that the tool
+            starts by itself.  Linux only.
+        cpu_s: How many whole seconds of CPU time it may use, all threads together; then it is ``lost``.
+        open_files: How many descriptors it may hold open; one more is the tool's OSError.
     """
 
     name: ClassVar[str] = "fork"
@@ -61,6 +74,9 @@ class ForkStrategy(Strategy):
         start_timeout: float = 30.0,
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
+        memory_bytes: int | None = None,
+        cpu_s: int | None = None,
+        open_files: int | None = None,
     ) -> None:
         super().__init__(grace=grace, window=window)
         self.calls_per_child = check_calls(calls_per_child)
@@ -68,6 +84,7 @@ class ForkStrategy(Strategy):
         self._preload = check_preload(preload)
         self._env = check_env(env)
         self._folder = check_folder(cwd)
+        self.limits = check_limits(memory_bytes, cpu_s, open_files)
         self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
         self._preloads = Preloads(self._preload)
         self._servers: list[ServerProcess] = []
@@ -132,8 +149,9 @@ class ForkStrategy(Strategy):
             if server is None or not server.enter():
                 self._preloads.renew()
                 self._preloads.outdated(names)
+                settings = Settings(self._env, self._folder)
                 spares = min(_MOST_SPARES, self.window or _MOST_SPARES)
-                server = self._current = ServerProcess(spares, self._on_thread_left, Settings(self._env, self._folder))
+                server = self._current = ServerProcess(spares, self._on_thread_left, settings, self.limits)
                 self._servers = [one for one in self._servers if one.dead is None]
                 self._servers.append(server)
                 server.enter()
