@@ -306,4 +306,3 @@ class ServerProcess:
             spare.close()
         self._control.close()
         self._gone.set()
-
