@@ -87,6 +87,13 @@ def minimums(session: nox.Session) -> None:
     _pytest(session)
 
 
+@nox.session(python=PYTHONS, default=False, requires=["wheel"])
+def stress(session: nox.Session) -> None:
+    """Interrupt calls at random moments, in great number; takes long. After `--`: its options, such as --scale 0.1."""
+    _install_for_tests(session)
+    session.run("python", "-P", "tests/stress/interrupts.py", *session.posargs)
+
+
 @nox.session(default=False, requires=["wheel"])
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; nothing here passes or fails by time.

@@ -141,11 +141,13 @@ def test_an_interpreter_serves_as_many_calls_as_it_may() -> None:
     assert [1, 2, 1, 2, 1] == seen
 
 
-def test_an_interrupted_interpreter_serves_no_other_call(gate: Gate) -> None:
+def test_an_interpreter_that_was_raised_in_serves_no_other_call_on_3_14(gate: Gate) -> None:
     with InterpreterStrategy(window=1) as pool:
+        assert 1 == tx.run(tools.count_calls, {}, pool).unwrap()["calls"]
         assert "ok" == interrupted(start(tools.catches, pool, gate=gate.path), gate).status
 
-        assert 1 == tx.run(tools.count_calls, {}, pool).unwrap()["calls"]
+        kept = sys.version_info >= (3, 15)
+        assert 1 + kept == tx.run(tools.count_calls, {}, pool).unwrap()["calls"]
 
 
 def test_a_change_of_the_folder_is_logged_once(

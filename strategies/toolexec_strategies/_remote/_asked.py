@@ -41,15 +41,16 @@ class Asked:
         self.listened = True
         run_beside(partial(self._obey, words), "asked")
 
-    def wait(self) -> None:
-        """Wait until the hook has run, for its share of the grace at most."""
+    def wait(self) -> bool:
+        """Wait until the hook has run, for its share of the grace at most; whether it has."""
         call = self._call
         begun = time.monotonic()
         while not self._done.acquire(timeout=0.01):
             waited = time.monotonic() - begun
             if waited > (_HOOK_SHARE * call.grace if call.asked else _WORDS_S):
-                return
+                return False
         self._done.release()
+        return True
 
     def _obey(self, words: Callable[[], AskWords | None]) -> None:
         call = self._call

@@ -91,6 +91,11 @@ class OneShot(Generic[R]):
         _warn_once()
         return True
 
+    @property
+    def fired(self) -> bool:
+        """Whether an Interrupt was raised."""
+        return self._sent
+
     def give_up(self) -> None:
         """The body was left behind: nothing is raised in it any more."""
         self._over = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import sys
 import time
 from collections.abc import Callable
 
@@ -11,6 +12,9 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._asked import Asked
 from toolexec_strategies._remote._serve import ended_by, stopped
 from toolexec_strategies._workers import AGAIN_S, OneShot
+
+# cpython issue 148874: what an exception from outside cut at a ``with`` may have left a lock taken.
+_LOCKS_MAY_STAY = sys.version_info[:2] == (3, 14)
 
 
 class Asks:
@@ -21,9 +25,13 @@ class Asks:
 
     Args:
         fd: The descriptor to read from; when its other end is closed, the thread ends.
+
+    Attributes:
+        usable: Whether the last call left the interpreter fit for another.
     """
 
     def __init__(self, fd: int) -> None:
+        self.usable = True
         self._reader = _wire.Reader(fd)
         self._current: _Running | None = None
         self._early: _wire.AskWords | None = None
@@ -50,8 +58,9 @@ class Asks:
     def over(self, call: CallState) -> None:
         """The body has ended; its hook has its time."""
         current, self._current = self._current, None
+        self.usable = True
         if current is not None and call.asked:
-            current.asked.wait()
+            self.usable = current.asked.wait() and not (_LOCKS_MAY_STAY and current.shot.fired)
 
     def wait_for_end(self) -> None:
         """Until the thread has ended: an interpreter must not be closed under it."""

@@ -71,7 +71,7 @@ def _serve(reader: _wire.Reader, answers: int, asks: Asks) -> None:
         with lock:
             open_calls.clear()
             try:
-                _wire.send(answers, (_wire.RESULT, result))
+                _wire.send(answers, (_wire.RESULT, result), (_wire.READY, b"1" if asks.usable else b""))
             except OSError:
                 return
         del result, post

@@ -54,7 +54,7 @@ class _Flight:
         self.inside = inside
         if job.asked:
             job.slot = None
-            pool.put(inside, usable=False)
+            pool.put(inside, usable=True)  # it has not heard of this call, and takes no ask of it for the next
             job.deliver(job.stopped())
             return
         folder = current_folder()
@@ -63,7 +63,8 @@ class _Flight:
             del payload
             outcome = hear(job, inside.reader, WHERE)
             most = self.strategy.calls_per_interpreter
-            usable = not job.asked and not self.left and (most is None or inside.calls < most)
+            _, fit = inside.reader.frame()
+            usable = bool(fit) and not self.left and (most is None or inside.calls < most)
         except (EOFError, OSError, Garbled) as exc:
             usable = False
             why = str(exc) if isinstance(exc, Garbled) else inside.failure
@@ -101,8 +102,8 @@ class InterpreterStrategy(Strategy):
 
     Cancellation: the tool's hook runs there, and then ``Interrupt`` is raised in the body by a thread
     of the same interpreter; a body blocked in C code sees it only when that returns.  One that goes on
-    is left behind at the end of the grace, and its interpreter with it.  An interpreter in which a
-    call was interrupted serves no other: on CPython 3.14 a lock of its may have stayed taken.
+    is left behind at the end of the grace, and its interpreter with it.  On CPython 3.14 one in which
+    an Interrupt was raised serves no other call: a lock of its may have stayed taken.
 
     Args:
         grace: Seconds from asking a call to stop to its Return.
