@@ -115,6 +115,7 @@ class CallState:
         barred: Why it may not begin any more; a body that has begun never sees this.
         ends_at: When the grace is over that began with the ask, or None.
         grace: How long that grace is, in seconds; without any no hook runs.
+        lazy: Whether its body runs on the thread of whoever waits for it: nothing is raised into that.
         limits: What this call holds that others may wait for; calls it makes itself need not wait for these.
         cancels: At most one function, which cancels what the body awaits; whoever pops it calls it.
         inner: The Groups its body made, while they are alive.
@@ -136,6 +137,7 @@ class CallState:
         "grace",
         "id",
         "inner",
+        "lazy",
         "limits",
         "listeners",
         "name",
@@ -168,6 +170,7 @@ class CallState:
         self.barred: Ask | None = None
         self.ends_at: float | None = None
         self.grace = 0.0
+        self.lazy = False
         self.limits: tuple[Any, ...] = ()
         self.cancels: list[Callable[[], object]] = []
         self.inner: list[Group] = []
@@ -196,6 +199,13 @@ class CallState:
             return False
         self.asks.append(ask)
         return self.asks[0] is ask
+
+    def asked_around(self) -> CallState | None:
+        """The nearest call that was asked to stop: this one, or one around it; None when none was."""
+        call: CallState | None = self
+        while call is not None and not call.asked:
+            call = call.parent
+        return call
 
     def interrupt(self) -> Interrupt:
         """The exception that says so."""
@@ -232,6 +242,13 @@ class CallState:
         """What was raised got lost on its way (Python drops what is raised in a ``__del__``)."""
         self._deliverable.append(1)
 
+    def hit_by_outer(self) -> bool:
+        """Whether an Interrupt that ended this body, on its waiter's thread, was raised for the call that waits."""
+        call = self
+        while call.lazy and call.parent is not None:
+            call = call.parent
+        return not call.lazy and call.delivered
+
     def cancellable(self, cancel: Callable[[], object]) -> None:
         """From now on ``cancel`` cancels what the body awaits: called once at most, at once if already asked."""
         self.cancels.append(cancel)
@@ -240,6 +257,8 @@ class CallState:
 
     def cancel_once(self) -> None:
         """Cancel what the body awaits, unless that was done or nothing is awaited.  Any thread."""
+        if self.lazy:
+            return
         # The pop is atomic: of those who were asked to cancel and the body that saw it, one cancels.
         try:
             cancel = self.cancels.pop()
@@ -253,7 +272,8 @@ class CallState:
     @property
     def hook_due(self) -> bool:
         """Whether the body has ended by an interrupt, and the hook has still to hear of it."""
-        return bool(self._hook) and self.delivered and self.asked and self.grace > 0
+        # A lazy call's hook is run by whoever interrupts it.
+        return bool(self._hook) and self.delivered and self.asked and self.grace > 0 and not self.lazy
 
     def take_hook(self) -> bool:
         """Whether the caller is the one to run the hook."""

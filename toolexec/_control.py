@@ -7,8 +7,6 @@ that may stay taken for ever.  Others reach this thread by one ``SimpleQueue.put
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import logging
 import os
 import queue
@@ -16,22 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 
+from toolexec._timers import Timer, Timers
+
 _log = logging.getLogger("toolexec")
 
-# Cancelled timers are dropped when due; below this many it is not worth looking for them.
-_MANY_DEAD = 256
-
-
-class _Timer:
-    __slots__ = ("call", "order", "when")
-
-    def __init__(self, when: float, order: int, call: Callable[[], object]) -> None:
-        self.when = when
-        self.order = order
-        self.call: Callable[[], object] | None = call
-
-    def __lt__(self, other: _Timer) -> bool:
-        return (self.when, self.order) < (other.when, other.order)
+# How long :meth:`Control.catch_up` waits: what runs on the control thread takes microseconds, so
+# longer means that it is stuck, and then nothing is won by waiting.
+_CATCH_UP_S = 1.0
 
 
 class Control:
@@ -45,9 +34,7 @@ class Control:
         self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._seat = [1]
         self._ident: int | None = None
-        self._timers: list[_Timer] = []
-        self._dead = 0
-        self._order = itertools.count()
+        self._timers = Timers()
 
     def post(self, call: Callable[[], object]) -> None:
         """Have ``call`` run on the control thread, after what was posted before.
@@ -75,26 +62,24 @@ class Control:
         Returns:
             A function that cancels the timer; any thread, any number of times.
         """
-        timer = _Timer(when, next(self._order), call)
-        self.post(lambda: heapq.heappush(self._timers, timer))
+        timer = Timer(when, call)
+        self.post(lambda: self._timers.push(timer))
+        return timer.cancel
 
-        def cancel() -> None:
-            if timer.call is not None:
-                timer.call = None
-                self.post(self._bury)
-
-        return cancel
+    def catch_up(self) -> None:
+        """Block until what was posted before has been done.  Not for long: no user code is among it."""
+        if self.is_current():
+            return
+        reached: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.post(lambda: reached.put(None))
+        try:
+            reached.get(timeout=_CATCH_UP_S)
+        except queue.Empty:
+            pass
 
     def is_current(self) -> bool:
         """Whether the calling thread is the control thread."""
         return self._ident == threading.get_ident()
-
-    def _bury(self) -> None:
-        self._dead += 1
-        if self._dead > _MANY_DEAD and self._dead * 2 > len(self._timers):
-            self._timers = [timer for timer in self._timers if timer.call is not None]
-            heapq.heapify(self._timers)
-            self._dead = 0
 
     def _run(self) -> None:
         try:
@@ -128,22 +113,24 @@ class Control:
 
     def _fire_due(self) -> float | None:
         """Run the timers that are due; how long until the next, None when there is none."""
-        while self._timers:
-            left = self._timers[0].when - time.monotonic()
-            if left > 0:
-                return left
-            call = heapq.heappop(self._timers).call
-            if call is None:
-                self._dead -= 1
-                continue
+        timer = self._timers.pop_due(time.monotonic())
+        while timer is not None:
             try:
-                call()
+                timer.fire()
             except Exception:  # noqa: BLE001 - as in _run
                 _log.exception("toolexec: a timer met an error of the engine's own; please report it")
-        return None
+            timer = self._timers.pop_due(time.monotonic())
+        when = self._timers.next_at()
+        return None if when is None else max(0.0, when - time.monotonic())
 
 
 CONTROL = Control()
+
+
+def catch_up() -> None:
+    """Block until the engine has decided all that it was asked before; see :meth:`Control.catch_up`."""
+    CONTROL.catch_up()
+
 
 if hasattr(os, "register_at_fork"):
     # The thread did not come along into the child, and what was posted to it belongs to the parent.

@@ -213,7 +213,9 @@ class Group:
     def _raise_pressed(self) -> None:
         """A Ctrl-C ended a body: whoever waits first has to see it."""
         if self._pressed:
-            raise self._pressed.pop()
+            ctrl_c = self._pressed.pop()
+            self._pressed.clear()
+            raise ctrl_c
 
     async def _await_all(self) -> tuple[Return, ...]:
         await self._await(self._all, self._done, self._tasks)

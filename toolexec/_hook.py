@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import logging
-import threading
 from typing import Any
 
 from toolexec._call_state import CallState
-from toolexec._loop_kind import LoopKind
+from toolexec._ctrl_c import pressed
+from toolexec._loop_kind import LoopKind, is_cancellation
 from toolexec._runner import has_hook, interrupt_runner
 
 _log = logging.getLogger("toolexec")
@@ -31,20 +31,24 @@ def run_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
             if outcome.exception is not None:
                 raise outcome.exception
     except BaseException as exc:
-        if issubclass(type(exc), KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
-            raise  # a person pressed Ctrl-C
+        if pressed(exc) is not None:
+            raise
         _note(call, exc)
 
 
 async def arun_hook(call: CallState) -> None:
-    """:func:`run_hook` in the running loop; raises only what ends the loop's task."""
+    """:func:`run_hook` in the running loop; raises only its own cancellation, and a person's Ctrl-C."""
     if not _take(call):
         return
     try:
         result: Any = interrupt_runner(call.runner)
         if inspect.isawaitable(result):
             await result
-    except Exception as exc:  # noqa: BLE001 - the user's code
+    except BaseException as exc:  # SystemExit too: it must not end the loop
+        if (ctrl_c := pressed(exc)) is not None:
+            raise ctrl_c from None
+        if is_cancellation(exc) or issubclass(type(exc), GeneratorExit):  # or the loop was closed under it
+            raise
         _note(call, exc)
 
 

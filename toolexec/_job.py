@@ -8,6 +8,7 @@ from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
 from toolexec._call_state import CURRENT, Ask, CallState, Progress
+from toolexec._ctrl_c import pressed
 from toolexec._errors import WorkerLost
 from toolexec._hook import arun_hook, run_hook
 from toolexec._invoke import Awaiting, invoke
@@ -177,19 +178,34 @@ class Job:
         """The body has ended on this thread: run its hook, if an interrupt ended it, and deliver.
 
         Not before: whoever waits may count on the hook having run.  Should it hang, the ladder
-        delivers the outcome without it.
+        delivers the outcome without it.  A Ctrl-C that ended the body goes to whoever waits.
         """
-        if self.call.hook_due:
-            self._owner._conclude(self, outcome)
-            self.run_hook()
-        self.deliver(outcome)
+        if self._ended_by_ctrl_c(outcome):
+            return
+        try:
+            if self.call.hook_due:
+                self._owner._conclude(self, outcome)
+                self.run_hook()
+        finally:
+            self.deliver(outcome)
 
     async def afinish(self, outcome: Outcome) -> None:
         """:meth:`finish` in the loop that ran the body, as part of its task, shielded where the loop needs that."""
-        if self.call.hook_due:
-            self._owner._conclude(self, outcome)
-            await self.arun_hook()
-        self.deliver(outcome)
+        if self._ended_by_ctrl_c(outcome):
+            return
+        try:
+            if self.call.hook_due:
+                self._owner._conclude(self, outcome)
+                await self.arun_hook()
+        finally:  # also when the task is cancelled once more, meanwhile
+            self.deliver(outcome)
+
+    def _ended_by_ctrl_c(self, outcome: Outcome) -> bool:
+        ctrl_c = pressed(outcome.exception)
+        if ctrl_c is None:
+            return False
+        self.ctrl_c(ctrl_c)
+        return True
 
     def run_hook(self) -> None:
         """Run the tool's hook on this thread, unless it ran; never raises."""
@@ -198,7 +214,10 @@ class Job:
 
     async def arun_hook(self) -> None:
         """:meth:`run_hook` in the running loop, as part of a task whose context is the job's."""
-        await arun_hook(self.call)
+        try:
+            await arun_hook(self.call)
+        except KeyboardInterrupt as exc:  # a person's: it must end neither this task nor the loop
+            self.ctrl_c(exc)
 
     def to_send(self) -> Parcel:
         """The parcel as it is to be sent now, with what is left of its Group's time."""

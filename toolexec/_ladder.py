@@ -164,11 +164,12 @@ def _leave(task: Task) -> None:
     job, place = task._job, task._place
     if task._return is not None or job is None or place is None:
         return
-    place.leave(job)
+    consequence = place.leave(job)
+    note = "" if consequence is None else f"; {consequence}"
     if task._concluded is not None:  # only its hook hangs
-        _log.warning("toolexec: the hook of tool %r did not return within its grace", task.function.name)
+        _log.warning("toolexec: the hook of tool %r did not return within its grace%s", task.function.name, note)
         job.deliver(task._concluded)
         return
-    _log.warning("toolexec: tool %r did not stop within its grace and was left behind", task.function.name)
+    _log.warning("toolexec: tool %r did not stop within its grace and was left behind%s", task.function.name, note)
     stopped = job.stopped()
     job.deliver(Outcome("cancelled", exception=stopped.exception, reason=stopped.reason, abandoned=True))

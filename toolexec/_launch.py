@@ -100,6 +100,7 @@ def launch(
             else:
                 assert strategy is not None
                 task._job, task._strategy, task._place = bound, strategy, places[strategy]
+                bound.call.lazy = task._place.lazy
                 ready.append(task)
         group._tasks = tuple(tasks)  # from here on each of them gets a Return
         if timeout is not None and ready:
@@ -217,6 +218,7 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
             raise
         return Outcome("raised", exception=exc)
     call = CallState(function.id, function.name, task._group._clock, parent=parent, runner=runner)
+    call.grace = strategy.grace  # a body may end by its interrupt before the ladder has set the exact one
     job = Job(
         task,
         Parcel(

@@ -23,3 +23,12 @@ def running_loop() -> LoopKind | None:
     if get_running_loop is not None and get_running_loop() is not None:
         return "asyncio"
     return None
+
+
+def is_cancellation(exc: BaseException) -> bool:
+    """Whether it is what the loop that runs here raises into a task to cancel it."""
+    kind = running_loop()
+    if kind is None:
+        return False
+    cancelled = sys.modules[kind].CancelledError if kind == "asyncio" else sys.modules[kind].Cancelled
+    return issubclass(type(exc), cancelled)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolexec._call_state import CallState
+from toolexec._ctrl_c import pressed
 from toolexec._errors import DeadlineExceeded, Interrupt
 from toolexec._return import Status
 
@@ -52,16 +53,16 @@ def stopped(call: CallState) -> Outcome:
 def failed(call: CallState, exc: BaseException) -> Outcome:
     """The outcome of a body that raised ``exc``.
 
-    An Interrupt counts as such only if it was asked for.  Where the call's own callback was told of
-    the interrupt, to stop what the body blocks in, whatever leaves the body is its doing.
+    An Interrupt counts as such only if it was asked for: from this call, or from one around it, whose
+    thread this body may share.  Where the call's own callback was told of the interrupt, to stop what
+    the body blocks in, whatever leaves the body is its doing.
     """
-    if call.asked:
-        if issubclass(type(exc), Interrupt):
-            return Outcome("cancelled", exception=exc, reason=call.reason)
-        if call.told:
-            interrupt = call.interrupt()
-            interrupt.__cause__ = exc
-            return Outcome("cancelled", exception=interrupt, reason=call.reason)
+    if issubclass(type(exc), Interrupt) and (asked := call.asked_around()) is not None:
+        return Outcome("cancelled", exception=exc, reason=asked.reason)
+    if call.asked and call.told and pressed(exc) is None:
+        interrupt = call.interrupt()
+        interrupt.__cause__ = exc
+        return Outcome("cancelled", exception=interrupt, reason=call.reason)
     return Outcome("raised", exception=exc)
 
 

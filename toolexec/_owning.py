@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolexec._call_state import Ask
-from toolexec._clock import Clock
+from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._ladder import finish_off
 from toolexec._loop_kind import running_loop
@@ -28,7 +28,7 @@ _INNER_SHARE = 0.9
 
 
 def wait(group: Group, wakers: Wakers, done: Callable[[], bool], timeout: float | None, owned: Sequence[Task]) -> None:
-    clock = group._clock
+    clock = _threads_clock(group)
     until = None if timeout is None else clock.now() + timeout
     try:
         if not group._lazy:
@@ -81,30 +81,51 @@ def abort(group: Group, owned: Sequence[Task], wakers: Wakers, done: Callable[[]
 
     A second Ctrl-C ends that wait at once, and what can be killed is.
     """
+    clock = _threads_clock(group)
+    over = _over(group, done, exc)
     try:
-        park(wakers, done, group._clock, _ask_all(group, owned, exc))
+        park(wakers, over, clock, clock.now() + _ask_all(group, owned, exc))
     except BaseException:
-        for task in owned:
-            CONTROL.post(partial(finish_off, task))
+        _finish_off(owned)
         raise
+    _after_abort(group, owned, done, over)
 
 
 async def aabort(
     group: Group, owned: Sequence[Task], wakers: Wakers, done: Callable[[], bool], exc: BaseException
 ) -> None:
-    until = _ask_all(group, owned, exc)
+    allowed = _ask_all(group, owned, exc)
     if isinstance(exc, GeneratorExit):
         return  # whoever awaited was thrown away, its loop perhaps closed: nothing can be awaited any more
+    over = _over(group, done, exc)
     try:
         with _shield():
-            await apark(wakers, done, group._clock, until)
+            await apark(wakers, over, group._clock, group._clock.now() + allowed)
     except BaseException:
-        for task in owned:
-            CONTROL.post(partial(finish_off, task))
+        _finish_off(owned)
         raise
+    _after_abort(group, owned, done, over)
+
+
+def _over(group: Group, done: Callable[[], bool], exc: BaseException) -> Callable[[], bool]:
+    """Whether the wait after an interrupt is over: all have settled, or a second Ctrl-C ended a body."""
+    before = 0 if isinstance(exc, KeyboardInterrupt) else len(group._pressed)
+    return lambda: done() or len(group._pressed) > before
+
+
+def _after_abort(group: Group, owned: Sequence[Task], done: Callable[[], bool], over: Callable[[], bool]) -> None:
+    if over() and not done():
+        _finish_off(owned)
+    group._pressed.clear()  # whoever waits raises already
+
+
+def _finish_off(owned: Sequence[Task]) -> None:
+    for task in owned:
+        CONTROL.post(partial(finish_off, task))
 
 
 def _ask_all(group: Group, owned: Sequence[Task], exc: BaseException) -> float:
+    """Ask them; how many seconds to wait for them then."""
     ask = Ask(f"its caller was stopped by {type(exc).__name__}")
     for task in owned:
         task._ask(ask)
@@ -114,7 +135,12 @@ def _ask_all(group: Group, owned: Sequence[Task], exc: BaseException) -> float:
     if parent is not None and (left := parent.grace_left()) is not None:
         # Whoever waits here is itself a call that was asked to stop, and shall end in time.
         allowed = min(allowed, _INNER_SHARE * left)
-    return group._clock.now() + allowed
+    return allowed
+
+
+def _threads_clock(group: Group) -> Clock:
+    """What a thread waits by: a loop's clock may stand still, as long as something blocks the loop."""
+    return MONOTONIC if group._in_loop else group._clock
 
 
 def _more(done: Callable[[], bool], clock: Clock, until: float | None) -> bool:

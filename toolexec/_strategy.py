@@ -77,8 +77,13 @@ class Place(ABC):
         """
         return False
 
-    def leave(self, job: Job) -> None:
-        """The job was left behind: give up the worker that runs it, and never use that one again."""
+    def leave(self, job: Job) -> str | None:
+        """The job, or its hook, was left behind: give up the worker that runs it, and never use that one again.
+
+        Returns:
+            What the user has to expect of it, for the log's warning; None when it is of no consequence.
+        """
+        return None
 
     def release(self) -> None:
         """Every call of the Group here has settled."""

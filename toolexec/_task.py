@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolexec._call_state import Ask, check_reason
 from toolexec._control import CONTROL
+from toolexec._ctrl_c import REASON
 from toolexec._deadline import NO_LIMITS, start_clock
 from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
-from toolexec._ladder import bar, climb, hook_begun
+from toolexec._ladder import bar, climb, finish_off, hook_begun
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form
 from toolexec._waiting import Wakers, check_timeout, wake_all
@@ -230,11 +231,15 @@ class Task:
         CONTROL.post(partial(hook_begun, self))
 
     def _ctrl_c(self, job: Job, exc: BaseException) -> None:
-        reason = "interrupted by Ctrl-C"
-        self._group._pressed.append(exc)
-        self._settle(job, Outcome("cancelled", exception=Interrupt(reason), reason=reason))
-        for task in self._group._tasks:
-            task._ask(Ask(reason))
+        group = self._group
+        again = bool(group._pressed)
+        group._pressed.append(exc)
+        self._settle(job, Outcome("cancelled", exception=Interrupt(REASON), reason=REASON))
+        for task in group._tasks:
+            task._ask(Ask(REASON))
+            if again:
+                CONTROL.post(partial(finish_off, task))
+        wake_all(group._all)  # whoever is leaving already need not wait any longer
 
     def _refuse(self, outcome: Outcome) -> None:
         """Answer a call that never got as far as a job."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from toolexec._asyncio_end import end_asyncio
 from toolexec._bell import Bell
 from toolexec._beside import run_beside
 from toolexec._call_state import Ask, CallState, Progress
 from toolexec._clock import MONOTONIC, Clock
+from toolexec._control import catch_up
 from toolexec._hook import arun_hook, run_hook
 from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
+from toolexec._leaves import leaves
+from toolexec._left_behind import keep_forever
 from toolexec._lifecycle import close_shared
 from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._nesting import reach, settle_inner
@@ -16,6 +20,7 @@ from toolexec._outcome import Outcome
 from toolexec._return import backtrace, describe, error_form
 from toolexec._runner import Factory, entry, has_hook, interrupt_runner, resolve
 from toolexec._strategy import API_VERSION, Place, Strategy, usable_cpus
+from toolexec._timers import Timer, Timers
 
 __all__ = [
     "API_VERSION",
@@ -33,14 +38,20 @@ __all__ = [
     "Place",
     "Progress",
     "Strategy",
+    "Timer",
+    "Timers",
     "arun_hook",
     "backtrace",
+    "catch_up",
     "close_shared",
     "describe",
+    "end_asyncio",
     "entry",
     "error_form",
     "has_hook",
     "interrupt_runner",
+    "keep_forever",
+    "leaves",
     "perform",
     "reach",
     "resolve",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 
 from toolexec import Interrupt
-from toolexec.lowlevel import Job, Outcome, Place, Strategy
+from toolexec.lowlevel import Clock, Job, Outcome, Place, Strategy
+from toolexec_strategies._loops import loop_clock
 from toolexec_strategies._workers import retire_idle
 
 
@@ -41,10 +41,14 @@ class _Line(Place):
     lazy: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self._clock = loop_clock()
         self._jobs: deque[Job] = deque()
         # Whoever pops it runs the calls; a second waiter only waits.  A pop is atomic and no lock.
         self._driver = [1]
         self._last: Job | None = None
+
+    def clock(self) -> Clock | None:
+        return self._clock
 
     def start(self, job: Job) -> None:
         self._jobs.append(job)
@@ -64,7 +68,14 @@ class _Line(Place):
         try:
             while more() and self._jobs and self._free():
                 self._last = job = self._jobs.popleft()
-                _run(job)
+                outcome = _run(job)
+                if (
+                    outcome.status == "cancelled"
+                    and isinstance(outcome.exception, Interrupt)
+                    and job.call.hit_by_outer()
+                ):
+                    # It was raised in this thread, for the call whose body waits here, and has to get there.
+                    raise outcome.exception
         finally:
             self._driver.append(1)
 
@@ -82,26 +93,18 @@ class _Line(Place):
         finally:
             self._driver.append(1)
 
+    def release(self) -> None:
+        if self._clock is not None:
+            self._clock.release()
 
-def _run(job: Job) -> None:
+
+def _run(job: Job) -> Outcome:
     try:
         outcome = job.body() if job.begin() else job.stopped()
-    except BaseException:  # a Ctrl-C outside the body: nobody else will answer for this job
-        _cancel(job)
+        assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
+        job.finish(outcome)
+    except BaseException as exc:  # outside the body: nobody else will answer for this job
+        job.ask("interrupted by Ctrl-C" if isinstance(exc, KeyboardInterrupt) else "the call around it was interrupted")
+        job.deliver(job.stopped())
         raise
-    assert isinstance(outcome, Outcome)  # without hand_over nothing is left to await
-    raised = outcome.exception
-    if (
-        raised is not None
-        and issubclass(type(raised), KeyboardInterrupt)
-        and threading.current_thread() is threading.main_thread()
-    ):
-        # A person pressed Ctrl-C: that is no answer of the tool, and whoever waits has to see it.
-        _cancel(job)
-        raise raised
-    job.deliver(outcome)
-
-
-def _cancel(job: Job) -> None:
-    reason = "interrupted by Ctrl-C"
-    job.deliver(Outcome("cancelled", exception=Interrupt(reason), reason=reason))
+    return outcome

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 import trio
 
-from toolexec.lowlevel import Awaiting, Job, Outcome, Place, Strategy
-from toolexec_strategies._loops._trio import ENDED, BackgroundTrio, drive
+from toolexec.lowlevel import Awaiting, Clock, Job, Outcome, Place, Strategy, has_hook
+from toolexec_strategies._loops._background import Background
+from toolexec_strategies._loops._trio import ENDED, BackgroundTrio, Body, drive, hook_beside
+from toolexec_strategies._loops._trio_clock import TrioClock
 from toolexec_strategies._workers import interrupt_thread, leave_thread, retire_idle, start_in_thread
 
 
@@ -39,42 +42,30 @@ class TrioStrategy(Strategy):
         """
         super().__init__(grace=grace, window=window)
         self._token = token
-        # Filled by setdefault, which is atomic: of two threads that need a run at once, one makes it
-        # and the other's is ended.
-        self._background: dict[str, BackgroundTrio] = {}
+        self._background = Background(BackgroundTrio)
 
     def start(self, job: Job) -> None:
         raise AssertionError("calls start in the place that bind() gives")
 
     def bind(self) -> Place:
-        if self._token is not None:
-            return _TrioPlace(self._token)
-        if trio.lowlevel.in_trio_run():
-            return _TrioPlace(trio.lowlevel.current_trio_token())
-        background = self._background.get("run")
-        if background is None:
-            made = BackgroundTrio()
-            background = self._background.setdefault("run", made)
-            if background is not made:
-                made.stop(0)
-            if self.closed:  # since the Group chose it: nobody will come again to end this run
-                self.shutdown()
-        return _TrioPlace(background.token)
+        if trio.lowlevel.in_trio_run() and self._token in (None, trio.lowlevel.current_trio_token()):
+            return _TrioPlace(trio.lowlevel.current_trio_token(), TrioClock())
+        return _TrioPlace(self._token or self._background.get(self).token)
 
     def shutdown(self) -> None:
-        while self._background:
-            self._background.popitem()[1].stop(self.grace)
+        self._background.stop(self.grace)
         retire_idle()
 
     def reset_after_fork(self) -> None:
-        self._background.clear()
+        self._background.forget()
 
 
 class _TrioPlace(Place):
     """The calls of one Group in one trio run."""
 
-    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
+    def __init__(self, token: trio.lowlevel.TrioToken, clock: TrioClock | None = None) -> None:
         self._token = token
+        self._clock = clock  # where the run is the caller's
         # Started and not yet in a nursery.  Its ends are atomic; what takes from it runs in the run's thread.
         self._inbox: deque[tuple[Job, Awaiting | None]] = deque()
         self._nursery: trio.Nursery | None = None
@@ -87,6 +78,9 @@ class _TrioPlace(Place):
 
     def bound_to(self, loop: object) -> bool:
         return loop is self._token
+
+    def clock(self) -> Clock | None:
+        return self._clock
 
     def start(self, job: Job) -> None:
         if self._ended:
@@ -109,13 +103,9 @@ class _TrioPlace(Place):
 
     def _in_run(self) -> bool:
         """Have :meth:`_pump` run in the run, soon; False when there is no run any more."""
-        try:
-            # Always a step later, also from inside the run: so that ``async with group``, which opens
-            # its nursery right after the Group was made, finds the calls still unclaimed.
-            self._token.run_sync_soon(self._pump, idempotent=True)
-        except trio.RunFinishedError:
-            return False
-        return True
+        # Always a step later, also from inside the run: so that ``async with group``, which opens its
+        # nursery right after the Group was made, finds the calls still unclaimed.
+        return self._soon(self._pump)
 
     def _pump(self) -> None:
         if self._nursery is None and not self._hosted and not self._over and not self._ended:
@@ -175,16 +165,39 @@ class _TrioPlace(Place):
         if not job.is_async:  # an async body's scope was cancelled natively already
             interrupt_thread(job)
 
-    def leave(self, job: Job) -> None:
-        leave_thread(job)
+    def hook(self, job: Job) -> None:
+        if not isinstance(job.slot, Body):
+            super().hook(job)
+        elif has_hook(job.call.runner):
+            self._soon(partial(self._start_hook, job))
+
+    def _start_hook(self, job: Job) -> None:
+        if self._nursery is not None:  # the body is in there, or else it has just ended
+            job.context.copy().run(self._nursery.start_soon, hook_beside, job)
+
+    def leave(self, job: Job) -> str | None:
+        if not isinstance(job.slot, Body):
+            leave_thread(job)
+            return None
+        job.slot.leave()
+        if job.slot.hook is not None:  # only that is left, and cancelled
+            return None
+        return "trio cannot drop a task: until it ends, trio.run and 'async with group' stay open"
 
     def release(self) -> None:
         self._over = True
-        try:
-            self._token.run_sync_soon(self._wake, idempotent=True)
-        except trio.RunFinishedError:
-            pass
+        self._soon(self._release_here)
 
-    def _wake(self) -> None:
+    def _release_here(self) -> None:
         if self._released is not None:
             self._released.set()
+        if self._clock is not None:
+            self._clock.release()
+
+    def _soon(self, call: Callable[[], object]) -> bool:
+        """Have ``call`` run in the run, soon; False when there is no run any more."""
+        try:
+            self._token.run_sync_soon(call, idempotent=True)
+        except trio.RunFinishedError:
+            return False
+        return True

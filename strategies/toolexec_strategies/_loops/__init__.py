@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from toolexec_strategies._loops._tasks import run_on_worker, run_task
+from toolexec_strategies._loops._tasks import loop_clock, run_on_worker, run_task
 
-__all__ = ["run_on_worker", "run_task"]
+__all__ = ["loop_clock", "run_on_worker", "run_task"]

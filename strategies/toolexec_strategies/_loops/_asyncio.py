@@ -4,48 +4,120 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from toolexec.lowlevel import Awaiting, Job, Outcome
+from toolexec.lowlevel import Awaiting, Job, Outcome, end_asyncio
+from toolexec_strategies._loops._steps import Steps
 
 ENDED = "its event loop ended"
 
+# What tasks that are left on the background loop at its end have for their clean-up.  The calls have
+# had their grace before; a guess.
+_CLEAN_UP_S = 1.0
+
+
+class Body:
+    """An async body on an asyncio loop: what stops it, tells its hook, and lets go of it.  Any thread."""
+
+    __slots__ = ("_late_hook", "_loop", "_steps", "_task", "ended")
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self._task = task
+        self._loop = task.get_loop()
+        self._steps: Steps | None = None
+        self._late_hook: asyncio.Task[None] | None = None
+        self.ended = False
+
+    def steps(self, coroutine: Coroutine[Any, Any, Any], *, last_word: bool = False) -> Steps:
+        """For its own task to await, step by step."""
+        self._steps = steps = Steps(coroutine, self._task, last_word=last_word)
+        return steps
+
+    def cancel(self) -> None:
+        """Cancel it, natively, unless it has ended by the time the loop comes to that."""
+        self._soon(self._cancel)
+
+    def leave(self) -> None:
+        """Take no further step: of the body, or of the hook that runs after it."""
+        self._soon(self._leave)
+
+    def hook(self, job: Job) -> None:
+        """Run the hook while the body still runs."""
+        self._soon(self._start_hook, job)
+
+    def _soon(self, call: Callable[..., object], *args: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:  # the loop is closed, and the call has ended with it
+            pass
+
+    def _cancel(self) -> None:
+        if not self.ended:
+            self._task.cancel()
+
+    def _leave(self) -> None:
+        if self._steps is not None and not self._task.done():
+            self._steps.drop()
+
+    def _start_hook(self, job: Job) -> None:
+        # Held here, as a loop holds its tasks weakly.
+        self._late_hook = self._loop.create_task(_hook_beside(job), context=job.context.copy())
+
 
 async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
-    """Run a job as the whole of the current task and deliver it; raises only to let the loop cancel it."""
+    """Run a job as the whole of the current task and deliver it."""
     me = asyncio.current_task()
     assert me is not None
     if awaiting is None and not job.begin():
         job.deliver(job.stopped())
         return
-    loop = asyncio.get_running_loop()
-
-    def cancel() -> None:
-        try:
-            loop.call_soon_threadsafe(me.cancel)
-        except RuntimeError:  # the loop is closed: the call has ended with it
-            pass
-
-    job.call.cancellable(cancel)
+    call = job.call
+    body = job.slot = Body(me)
+    call.cancellable(body.cancel)
+    steps = body.steps(job.abody() if awaiting is None else job.resume(awaiting))
     try:
-        outcome = Outcome("ok", await (job.abody() if awaiting is None else job.resume(awaiting)))
+        outcome = Outcome("ok", await steps)
     except asyncio.CancelledError as exc:
-        if job.asked:
-            outcome = job.stopped()
-        elif me.cancelling():
+        if steps.dropped:
+            return  # left behind, and answered for
+        if not job.asked and me.cancelling():
             # The loop is taking its tasks down (or the tool cancelled its own task: it looks the same).
-            job.deliver(Outcome("cancelled", exception=exc, reason=ENDED))
-            raise
-        else:
-            outcome = job.failed(exc)  # born inside the tool, so the tool's own fault
+            call.deliver_once()
+            job.ask(ENDED)
+        # Else born inside the tool, so the tool's own fault.
+        outcome = job.stopped() if job.asked else job.failed(exc)
     except GeneratorExit as exc:  # the loop was closed under the task
         job.deliver(Outcome("cancelled", exception=exc, reason=ENDED))
         raise
     except BaseException as exc:  # noqa: BLE001 - SystemExit too: it must not end the loop
         outcome = job.failed(exc)
-    job.call.cancels.clear()
-    job.deliver(outcome)
+        if me.get_loop().is_closed():  # it met its closing with an exception of its own
+            job.deliver(outcome)
+            return
+    body.ended = True
+    call.cancels.clear()
+    if not call.hook_due:
+        await job.afinish(outcome)
+        return
+    while me.cancelling():  # what is due now was not cancelled: it may use timeouts of its own
+        me.uncancel()
+    await body.steps(job.afinish(outcome), last_word=True)
+
+
+async def _hook_beside(job: Job) -> None:
+    """Run a job's hook while its body still runs, for what is left of its grace."""
+    me = asyncio.current_task()
+    assert me is not None
+    steps = Steps(job.arun_hook(), me, last_word=True)
+    bound = me.get_loop().call_later(job.call.grace_left() or 0.0, steps.drop)
+    try:
+        await steps
+    except asyncio.CancelledError:
+        if not steps.dropped:
+            raise
+    finally:
+        bound.cancel()
 
 
 def start_task(job: Job, awaiting: Awaiting | None = None, *, eager: bool = False) -> asyncio.Task[None]:
@@ -61,6 +133,12 @@ def start_task(job: Job, awaiting: Awaiting | None = None, *, eager: bool = Fals
     if eager and _EAGER and loop.get_task_factory() is None:
         return asyncio.Task(coroutine, loop=loop, context=job.context, **_EAGER)
     return loop.create_task(coroutine, context=job.context)
+
+
+def answer_unstepped(job: Job) -> None:
+    """Its task is done: a loop that ends cancels some before their first step, which would have seen to the rest."""
+    if not isinstance(job.slot, Body):
+        job.deliver(Outcome("cancelled", reason=ENDED))
 
 
 # eager_start came with Python 3.12.
@@ -80,12 +158,8 @@ class BackgroundAsyncio:
         try:
             self.loop.run_forever()
         finally:
-            for task in asyncio.all_tasks(self.loop):
-                task.cancel()
-            self.loop.run_until_complete(asyncio.sleep(0))
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            end_asyncio(self.loop, _CLEAN_UP_S)
             asyncio.set_event_loop(None)
-            self.loop.close()
 
     def stop(self, timeout: float) -> None:
         """End the loop; wait for its thread for at most ``timeout`` seconds."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolexec.lowlevel import Bell, Job, running_loop
+from toolexec_strategies._loops._clock import LoopClock
 from toolexec_strategies._workers import run_in_thread
 
 
@@ -24,19 +25,46 @@ async def run_on_worker(work: Callable[[Job], Any], job: Job) -> None:
 
 
 async def run_task(job: Job) -> None:
-    """Run an async body as a task of the caller's loop, in the job's context, and await its end."""
+    """Run an async body as a task of the caller's loop, in the job's context, and await its end.
+
+    Cancelled, it leaves the task to finish.
+    """
+    bell = Bell()
     if running_loop() == "trio":
         import trio
 
         from toolexec_strategies._loops._trio import drive as drive_trio
 
-        async with trio.open_nursery() as nursery:
-            # A copy of the job's context goes with the task: start_soon copies the one it runs in.
-            job.context.run(lambda: nursery.start_soon(drive_trio, job))
-    else:
-        from toolexec_strategies._loops._asyncio import start_task
+        async def run() -> None:
+            try:
+                await drive_trio(job)
+            finally:
+                bell.ring()
 
-        bell = Bell()
-        task = start_task(job)
-        task.add_done_callback(lambda _: bell.ring())
-        await bell.wait()
+        # A system task: outside the scopes of whoever awaits, as that cancels nothing here.
+        trio.lowlevel.spawn_system_task(run, context=job.context)
+    else:
+        from toolexec_strategies._loops._asyncio import answer_unstepped, start_task
+
+        def done(_: object) -> None:
+            answer_unstepped(job)
+            bell.ring()
+
+        task = start_task(job)  # held by the job, once it has begun
+        task.add_done_callback(done)
+    await bell.wait()
+
+
+def loop_clock() -> LoopClock | None:
+    """The clock of the loop that runs on this thread, or None."""
+    kind = running_loop()
+    if kind == "asyncio":
+        from toolexec_strategies._loops._asyncio_clock import AsyncioClock, running_loop_here
+
+        loop = running_loop_here()
+        return None if loop is None else AsyncioClock(loop)
+    if kind == "trio":
+        from toolexec_strategies._loops._trio_clock import TrioClock
+
+        return TrioClock()
+    return None

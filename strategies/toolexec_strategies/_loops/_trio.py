@@ -4,14 +4,52 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import trio
 
-from toolexec.lowlevel import Awaiting, Job, Outcome
+from toolexec.lowlevel import Awaiting, Job, Outcome, leaves
 
 ENDED = "its event loop ended"
 
 
+class Body:
+    """An async body in a trio run: what stops it, and what lets go of its hook.  Any thread.
+
+    Attributes:
+        scope: Around the body.
+        hook: Around the hook that runs after it, as soon as it does.
+    """
+
+    __slots__ = ("_token", "hook", "scope")
+
+    def __init__(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self.scope = trio.CancelScope()
+        self.hook: trio.CancelScope | None = None
+
+    def cancel(self) -> None:
+        """Cancel the body."""
+        self._soon(self.scope.cancel)
+
+    def leave(self) -> None:
+        """Cancel the hook; the body cannot be left, it has been cancelled and goes on as it likes."""
+        self._soon(self._leave)
+
+    def _leave(self) -> None:
+        if self.hook is not None:
+            self.hook.cancel()
+
+    def _soon(self, call: Callable[[], object]) -> None:
+        try:
+            self._token.run_sync_soon(call)
+        except trio.RunFinishedError:  # the run is over, and the call with it
+            pass
+
+
+# A Ctrl-C is for the tool's code, or for whoever waits: in here it would cost the call its Return.
+@trio.lowlevel.enable_ki_protection
 async def drive(job: Job, awaiting: Awaiting | None = None, outside: str = ENDED) -> None:
     """Run a job as the whole of the current task and deliver it; raises only trio's own Cancelled.
 
@@ -23,34 +61,55 @@ async def drive(job: Job, awaiting: Awaiting | None = None, outside: str = ENDED
     if awaiting is None and not job.begin():
         job.deliver(job.stopped())
         return
-    token = trio.lowlevel.current_trio_token()
+    call = job.call
+    body = job.slot = Body()
     outcome: Outcome | None = None
-    with trio.CancelScope() as scope:
-
-        def cancel() -> None:
-            try:
-                token.run_sync_soon(scope.cancel)
-            except trio.RunFinishedError:  # the run is over, and the call with it
-                pass
-
-        job.call.cancellable(cancel)
+    ended: BaseException | None = None  # by a scope around the call
+    with body.scope:
+        call.cancellable(body.cancel)
         try:
-            outcome = Outcome("ok", await (job.abody() if awaiting is None else job.resume(awaiting)))
-        except trio.Cancelled as exc:
-            if not scope.cancel_called:
-                job.deliver(Outcome("cancelled", exception=exc, reason=outside))
-            raise
-        except BaseExceptionGroup as group:
-            _, rest = group.split(trio.Cancelled)
-            if rest is None:
-                if not scope.cancel_called:
-                    job.deliver(Outcome("cancelled", exception=group, reason=outside))
+            outcome = Outcome("ok", await _unprotected(job, awaiting))
+        except BaseException as exc:
+            if not _is_cancelled(exc):
+                outcome = job.failed(exc)  # SystemExit too: it must not end the run
+            elif body.scope.cancel_called:
                 raise
-            outcome = job.failed(group)
-        except BaseException as exc:  # noqa: BLE001 - SystemExit too: it must not end the run
-            outcome = job.failed(exc)
-    job.call.cancels.clear()
-    job.deliver(job.stopped() if outcome is None else outcome)
+            else:
+                ended = exc
+    call.cancels.clear()
+    if ended is not None:
+        call.deliver_once()  # trio did
+        job.ask(outside)
+    if outcome is None:
+        outcome = job.stopped()
+    try:
+        if call.hook_due:
+            body.hook = trio.CancelScope(shield=True)
+            with body.hook:
+                await job.afinish(outcome)
+        else:
+            await job.afinish(outcome)
+        if ended is not None:
+            raise ended
+    finally:
+        del ended  # it would keep itself alive, with its traceback
+
+
+@trio.lowlevel.disable_ki_protection
+async def _unprotected(job: Job, awaiting: Awaiting | None) -> Any:
+    return await (job.abody() if awaiting is None else job.resume(awaiting))
+
+
+def _is_cancelled(exc: BaseException) -> bool:
+    """Whether it is trio's cancellation alone; a nursery may have wrapped several."""
+    return all(issubclass(type(leaf), trio.Cancelled) for leaf in leaves(exc))
+
+
+async def hook_beside(job: Job) -> None:
+    """Run a job's hook while its body still runs, for what is left of its grace."""
+    until = trio.current_time() + (job.call.grace_left() or 0.0)
+    with trio.CancelScope(deadline=until, shield=True):
+        await job.arun_hook()
 
 
 class BackgroundTrio:
