@@ -206,31 +206,37 @@ def test_asyncio_run_is_not_held_open_by_a_body_that_swallows_it() -> None:
 @each_loop
 def test_a_hook_that_hangs_does_not_hold_the_loop_open(kind: str) -> None:
     loop = Loop(kind)
+    log: list[str] = []
 
     @tx.tool
     async def tells() -> None:
+        log.append("began")
         await loop.forever()
 
     @tells.on_interrupt
     async def _() -> None:
+        log.append("hook")
         await loop.forever()
 
     async def main() -> tx.Group:
         group = received(tells).group(tx.strategy(kind, grace=0.2))
-        await loop.sleep(0.01)
+        await loop.until(lambda: log)
         return group
 
     start = time.monotonic()
     group = loop.run(main)
     assert time.monotonic() - start < 5
     assert [ENDED] == answers(group)
+    assert ["began", "hook"] == log
 
 
 def test_a_trio_run_that_ends_runs_hooks_of_calls_in_the_callers_nursery_too() -> None:
     log: list[str] = []
+    began = trio.Event()
 
     @tx.tool
     async def tells() -> None:
+        began.set()
         await trio.sleep_forever()
 
     @tells.on_interrupt
@@ -241,7 +247,7 @@ def test_a_trio_run_that_ends_runs_hooks_of_calls_in_the_callers_nursery_too() -
     async def main() -> tx.Group:
         with trio.CancelScope() as scope:
             async with received(tells).group("trio") as group:
-                await trio.sleep(0.01)
+                await began.wait()
                 scope.cancel()
                 await trio.sleep_forever()
         log.append("left")

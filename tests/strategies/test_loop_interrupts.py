@@ -386,8 +386,11 @@ def test_trio_releases_the_waiter_and_says_what_stays_open(caplog: pytest.LogCap
     relent = trio.Event()
     log: list[str] = []
 
+    began = trio.Event()
+
     @tx.tool
     async def stubborn() -> None:
+        began.set()
         while not relent.is_set():
             with contextlib.suppress(trio.Cancelled):
                 await trio.sleep(60)
@@ -395,7 +398,7 @@ def test_trio_releases_the_waiter_and_says_what_stays_open(caplog: pytest.LogCap
 
     async def main() -> tx.Return:
         async with received(stubborn).group(tx.strategy("trio", grace=SHORT_S)) as group:
-            await trio.sleep(0.01)
+            await began.wait()
             group.interrupt()
             with caplog.at_level(logging.WARNING, "toolexec"):
                 ret = (await group)[0]
