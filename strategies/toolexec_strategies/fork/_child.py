@@ -86,8 +86,7 @@ class _Child:
                 return
             if os.getpid() != self.pid:  # the tool forked, and this is not the one that was called
                 os._exit(0)
-            for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-                _flush(stream)
+            flush_output()
             self.posting = True  # an ask that comes now is too late
             if not self._send(_wire.RESULT, payload):
                 os._exit(NO_WIRE)
@@ -264,9 +263,12 @@ def _under_entry(frame: types.FrameType | None) -> bool:
     return False
 
 
-def _flush(stream: Any) -> None:
-    try:
-        if stream is not None:
-            stream.flush()
-    except BaseException:  # noqa: BLE001 - closed by the tool, or its other end is gone
-        pass
+def flush_output() -> None:
+    """Write out what was printed and is still in a buffer of this process."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except BaseException:  # noqa: BLE001 - closed by the tool, or its other end is gone
+            pass
+    _platform.flush_c_stdout()

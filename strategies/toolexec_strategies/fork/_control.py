@@ -12,14 +12,14 @@ FORK: Final = b"F"  # one more child; first: 1 if there is time for a rehearsal
 IMPORT: Final = b"I"  # first: the epoch; payload: names, import path, folder, as marshal
 SIGNAL: Final = b"G"  # first: the child's pid, second: the signal, for its process group
 # Server to host:
-CHILD: Final = b"C"  # first: the pid, second: the epoch; descriptors: wire, exit pipe, maybe a pidfd
+CHILD: Final = b"C"  # first: the pid, second: the epoch; fds: wire, exit pipe, output if captured, maybe a pidfd
 IMPORTED: Final = b"I"  # one name of an IMPORT is done; first: the epoch
 THREAD: Final = b"T"  # likewise, and it left a thread running
 FAILED: Final = b"X"  # first: the errno of a fork that failed
 
 _HEADER: Final = struct.Struct("!cQQI")
-_MOST_FDS: Final = 3
-FEWEST_FDS: Final = 2  # without a pidfd
+_MOST_FDS: Final = 4
+FEWEST_FDS: Final = 2  # without captured output and without a pidfd
 
 # What the exit pipe carries: the wait status.
 EXIT: Final = struct.Struct("!i")

@@ -15,6 +15,7 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Request, pack_request
 from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._workers import run_in_thread
+from toolexec_strategies.fork._capture import Capture
 from toolexec_strategies.fork._child import NO_WIRE, WHERE
 from toolexec_strategies.fork._process import ServerGone, ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
@@ -125,16 +126,23 @@ class Flight:
 
     def _travel(self, server: ServerProcess, spare: Spare, request: Request) -> None:
         job = self.job
+        capture = None if spare.output is None else Capture(spare.output, job.printed)
+        if capture is not None:
+            spare.listen(capture.read)
         outcome = self._converse(server, spare, request)
         del request
         if job.asked:
             if self.more:  # it may wait for another call, which it is not to get
                 self._kill(spare)
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
+        if capture is not None:
+            outcome.output = capture.rest()
         job.deliver(outcome)
         del outcome
         if self._is_reusable(spare):
             self.spare = None
+            if capture is not None:  # what a thread of the tool's wrote afterwards is not the next call's
+                capture.rest()
             server.give_back(spare)
             return
         try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from toolexec_strategies.fork._limits import Limits
+from toolexec_strategies.fork._streams import STDERR, STDOUT, Streams
 
 
 def check_preload(preload: object) -> bool | tuple[str, ...]:
@@ -80,3 +81,14 @@ def _check_count(name: str, count: object, unit: str, without: str) -> int | Non
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise ValueError(f"{name} is {count!r}: it takes a whole number {unit}, 1 or more, or None for {without}")
     return count
+
+
+def check_streams(stdout: object, stderr: object) -> Streams:
+    """Two of the words there are."""
+    return Streams(_check_word("stdout", stdout, STDOUT), _check_word("stderr", stderr, STDERR))
+
+
+def _check_word(name: str, word: object, words: tuple[str, ...]) -> str:
+    if not isinstance(word, str) or word not in words:
+        raise ValueError(f"{name} is {word!r}: it takes one of {', '.join(map(repr, words))}")
+    return word

@@ -56,6 +56,17 @@ def thread_count() -> int:
         return 1
 
 
+def flush_c_stdout() -> None:
+    """Write out what C code has printed; ``os._exit`` would drop it."""
+    libc = _libc()
+    for name in ("stdout", "__stdoutp"):  # as glibc and musl call it, and as macOS does
+        try:
+            libc.fflush(ctypes.c_void_p.in_dll(libc, name))
+            return
+        except ValueError:  # no such symbol
+            continue
+
+
 def _prctl(option: int, value: int) -> None:
     if sys.platform != "linux":
         return

@@ -20,6 +20,7 @@ from toolexec_strategies.fork import _control
 from toolexec_strategies.fork._limits import Limits
 from toolexec_strategies.fork._spare import Spare
 from toolexec_strategies.fork._start import start_server
+from toolexec_strategies.fork._streams import Streams
 
 # How long the server may take to end once its control socket is closed.  It kills and reaps its
 # children first, which takes milliseconds; a server that is stopped or hangs in an import is killed.
@@ -46,12 +47,19 @@ class ServerProcess:
             more use then.
         settings: What its children take over.
         limits: What a call in one of them may use up.
+        streams: Where its output goes.
     """
 
     def __init__(
-        self, spares: int, on_thread_left: Callable[[str], object], settings: Settings, limits: Limits
+        self,
+        spares: int,
+        on_thread_left: Callable[[str], object],
+        settings: Settings,
+        limits: Limits,
+        streams: Streams,
     ) -> None:
         self.settings = settings
+        self.captured = streams.captured
         self.spares = spares
         self.on_thread_left = on_thread_left
         self.usable = True  # may new calls use it?
@@ -66,7 +74,7 @@ class ServerProcess:
         self._ordered = 0
         self._calls = 0
         self._gone = threading.Event()
-        self._control, self.process = start_server(settings.baseline, limits)
+        self._control, self.process = start_server(settings.baseline, limits, streams)
         run_in_thread(self._listen)
 
     def load(self, names: Iterable[str]) -> None:
@@ -243,8 +251,8 @@ class ServerProcess:
             self._died()
 
     def _arrived_with(self, message: _control.Message) -> None:
-        if len(message.fds) >= _control.FEWEST_FDS:
-            self._arrived(Spare(message.first, message.second, message.fds))
+        if len(message.fds) >= _control.FEWEST_FDS + self.captured:
+            self._arrived(Spare(message.first, message.second, message.fds, captured=self.captured))
             return
         # This process had no descriptors left: the kernel drops those that it cannot hand over.  The
         # child ends, because the other end of its wire is closed.

@@ -17,7 +17,9 @@ from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_request
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies.fork import _child, _control, _platform
+from toolexec_strategies.fork._child import flush_output
 from toolexec_strategies.fork._limits import Limits
+from toolexec_strategies.fork._streams import Outlets, Streams
 
 # How long the rest of a killed process group may take to be gone before its leader's death is
 # reported without it.  SIGKILL takes effect within a millisecond unless the kernel itself hangs.
@@ -27,16 +29,17 @@ _GROUP_GONE_S = 0.05
 _LAST_REAP_S = 1.0
 
 
-def main(fd: int, limits: Limits) -> NoReturn:
+def main(fd: int, limits: Limits, streams: Streams) -> NoReturn:
     """Serve one host over its control socket until that closes.
 
     Args:
         fd: The control socket.
         limits: What a call may use up.
+        streams: Where its output goes.
     """
-    os.dup2(2, 1)  # what tools print must not mix with what the host writes to its output
+    outlets = Outlets(streams)
     with socket.socket(fileno=fd) as control:
-        _Server(control, limits).run()
+        _Server(control, limits, outlets).run()
     os._exit(0)
 
 
@@ -45,9 +48,10 @@ def warm_up() -> None:
 
 
 class _Server:
-    def __init__(self, control: socket.socket, limits: Limits) -> None:
+    def __init__(self, control: socket.socket, limits: Limits, outlets: Outlets) -> None:
         self.control = control
         self.limits = limits
+        self.outlets = outlets
         self.epoch = 0
         self.exit_pipes: dict[int, int] = {}
         self.pid = os.getpid()
@@ -108,6 +112,7 @@ class _Server:
             except BaseException:  # noqa: BLE001 - its call's child imports it again, and its error is that call's
                 pass
             self.own_signals()
+            flush_output()  # or each child would print what the module printed without a line's end
             # A fork copies one thread, and every lock that any other thread holds.
             left_thread = _platform.thread_count() > 1
             self.tell(_control.Message(_control.THREAD if left_thread else _control.IMPORTED, self.epoch))
@@ -117,10 +122,11 @@ class _Server:
     def fork(self, *, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()
         exit_read, exit_write = os.pipe()
+        output = self.outlets.pipe()
         try:
             pid = os.fork()
         except OSError as exc:
-            for fd in (ours.detach(), theirs.detach(), exit_read, exit_write):
+            for fd in (ours.detach(), theirs.detach(), exit_read, exit_write, *output):
                 os.close(fd)
             self.tell(_control.Message(_control.FAILED, exc.errno or 0))
             return
@@ -129,14 +135,15 @@ class _Server:
                 os.close(fd)
             for fd in self.exit_pipes.values():
                 os.close(fd)
+            self.outlets.connect(output)
             _child.live(theirs.detach(), self.pid, self.limits, self.warm if rehearse else None)
         self.exit_pipes[pid] = exit_write
-        fds = [ours.fileno(), exit_read]
+        fds = [ours.fileno(), exit_read, *output[:1]]
         pidfd = _platform.open_pidfd(pid)
         if pidfd is not None:
             fds.append(pidfd)
         self.tell(_control.Message(_control.CHILD, pid, self.epoch, fds=tuple(fds)))
-        for fd in (ours.detach(), theirs.detach(), *fds[1:]):
+        for fd in (ours.detach(), theirs.detach(), *fds[1:], *output[1:]):
             os.close(fd)
 
     def tell(self, message: _control.Message) -> None:

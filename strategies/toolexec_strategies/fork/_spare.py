@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Final
 
 from toolexec_strategies.fork import _control, _platform
@@ -36,30 +36,29 @@ class Spare:
         pid: Its process id.
         epoch: How many rounds of imports its server had done when it was forked.
         wire: The socket to it; does not block.
+        output: What it prints, to be read; None where that is not captured.
         calls: How many calls it was given.
         status: The wait status, once known.
         ended: Whether it ended, with or without a known status.
     """
 
-    def __init__(self, pid: int, epoch: int, fds: tuple[int, ...]) -> None:
+    def __init__(self, pid: int, epoch: int, fds: tuple[int, ...], *, captured: bool) -> None:
         self.pid = pid
         self.epoch = epoch
         self.wire, self._exit_pipe, *rest = fds
+        self.output = rest.pop(0) if captured else None
         self._pidfd = rest[0] if rest else None
+        self._take_output: Callable[[], bool] | None = None
         self.calls = 0
         self.status: int | None = None
         self.ended = False
         os.set_blocking(self.wire, False)
+        if self.output is not None:
+            os.set_blocking(self.output, False)
         # Whoever signals takes the token out and puts it back; whoever closes takes it for good.
         # Without it a descriptor could be closed, and its number mean another child, in between.
         self._token = [1]
         self._closed = False
-        self._poll: select.poll | None = None
-
-    @property
-    def has_pidfd(self) -> bool:
-        """Whether :meth:`signal` works."""
-        return self._pidfd is not None
 
     def signal(self, number: int) -> bool:
         """Signal the child itself; never blocks, any thread.
@@ -102,6 +101,14 @@ class Spare:
             return
         yield False
 
+    def listen(self, take_output: Callable[[], bool]) -> None:
+        """Have output taken while waiting for the wire.
+
+        Args:
+            take_output: Called when there is some, or when nobody can write any more; then it returns False.
+        """
+        self._take_output = take_output
+
     def wait_readable(self) -> None:
         """Wait until the wire has something to read.
 
@@ -124,11 +131,19 @@ class Spare:
         poll = select.poll()
         poll.register(self.wire, event)
         poll.register(self._exit_pipe, select.POLLIN)
-        ready = dict(poll.poll())
-        if self.wire in ready:
-            return
-        self.await_exit(0)
-        raise Exited(self.status)
+        if self._take_output is not None and self.output is not None:
+            poll.register(self.output, select.POLLIN)
+        while True:
+            ready = dict(poll.poll())
+            if self.wire in ready:
+                return
+            if self.output in ready and self._take_output is not None and not self._take_output():
+                # A pipe that nobody can write to any more is always ready.
+                self._take_output = None
+                poll.unregister(self.output)
+            if self._exit_pipe in ready:
+                self.await_exit(0)
+                raise Exited(self.status)
 
     def await_exit(self, timeout: float) -> bool:
         """Wait for the exit report, at most ``timeout`` seconds; whether the child is known to have ended."""
@@ -172,7 +187,7 @@ class Spare:
     def close_here(self) -> None:
         """Close without regard to anybody: in a process where no other thread is."""
         self._closed = True
-        for fd in (self.wire, self._exit_pipe, self._pidfd):
+        for fd in (self.wire, self._exit_pipe, self.output, self._pidfd):
             if fd is not None:
                 with contextlib.suppress(OSError):
                     os.close(fd)

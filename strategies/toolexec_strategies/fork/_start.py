@@ -12,17 +12,21 @@ from typing import Final
 
 from toolexec_strategies._remote._settings import import_path
 from toolexec_strategies.fork._limits import Limits
+from toolexec_strategies.fork._streams import Streams
 
 # Options that make a Python print or trace about itself: the server's output is the host's.
 _OWN_X_OPTIONS: Final = ("importtime", "perf", "perf_jit", "presite", "showrefcount")
 
 
-def start_server(environment: Mapping[str, str], limits: Limits) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def start_server(
+    environment: Mapping[str, str], limits: Limits, streams: Streams
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start one.
 
     Args:
         environment: Its environment.
         limits: What a call in one of its children may use up.
+        streams: Where its output goes.
 
     Returns:
         The host's end of the control socket, and the process.
@@ -36,9 +40,10 @@ def start_server(environment: Mapping[str, str], limits: Limits) -> tuple[socket
     theirs.close()
     try:
         process = subprocess.Popen(
-            _command(fd, limits),
+            _command(fd, limits, streams),
             stdin=subprocess.DEVNULL,
-            stderr=None if sys.__stderr__ is not None else subprocess.DEVNULL,
+            stdout=_standard(1),
+            stderr=_standard(2),
             pass_fds=(fd,),
             env=environment,
             start_new_session=True,  # a Ctrl-C at the terminal is not for it
@@ -51,14 +56,25 @@ def start_server(environment: Mapping[str, str], limits: Limits) -> tuple[socket
     return control, process
 
 
-def _command(fd: int, limits: Limits) -> list[str]:
+def _standard(fd: int) -> int | None:
+    """What a server gets for one of the standard descriptors: this process's own (None), unless that was closed."""
+    try:
+        # What came in its place is not inherited: this is so of whatever Python opens.
+        own = os.get_inheritable(fd)
+    except OSError:
+        own = False
+    return None if own else subprocess.DEVNULL
+
+
+def _command(fd: int, limits: Limits, streams: Streams) -> list[str]:
     """What starts a server that finds toolexec where this process found it."""
     code = (
         f"import sys; sys.path[:] = {import_path()!r}\n"
-        "from toolexec_strategies.fork._server import Limits, main\n"
-        f"main({fd}, {limits!r})"
+        "from toolexec_strategies.fork._server import Limits, Streams, main\n"
+        f"main({fd}, {limits!r}, {streams!r})"
     )
-    return [sys.executable, *_flags(), "-c", code]
+    unbuffered = ["-u"] if streams.captured else []  # in the order in which it was written, up to a crash
+    return [sys.executable, *_flags(), *unbuffered, "-c", code]
 
 
 def _flags() -> list[str]:

@@ -18,6 +18,7 @@ from toolexec_strategies.fork._options import (
     check_folder,
     check_limits,
     check_preload,
+    check_streams,
     check_timeout,
 )
 from toolexec_strategies.fork._preload import Preloads
@@ -59,6 +60,12 @@ class ForkStrategy(Strategy):
             starts by itself.  Linux only.
         cpu_s: How many whole seconds of CPU time it may use, all threads together; then it is ``lost``.
         open_files: How many descriptors it may hold open; one more is the tool's OSError.
+        stdout: Where a tool's standard output goes: "stderr", wherever its stderr goes; "inherit", to
+            this process's stdout, as it was when the server started; "null"; or "capture", to
+            ``Return.output`` and, piece by piece, to ``Output`` events.
+        stderr: Likewise: "inherit", "null" or "capture".  Where both are captured they are one text, in
+            the order in which they were written.  Of a long one the first and the last 32,768 characters
+            are kept.
     """
 
     name: ClassVar[str] = "fork"
@@ -77,6 +84,8 @@ class ForkStrategy(Strategy):
         memory_bytes: int | None = None,
         cpu_s: int | None = None,
         open_files: int | None = None,
+        stdout: str = "stderr",
+        stderr: str = "inherit",
     ) -> None:
         super().__init__(grace=grace, window=window)
         self.calls_per_child = check_calls(calls_per_child)
@@ -85,6 +94,7 @@ class ForkStrategy(Strategy):
         self._env = check_env(env)
         self._folder = check_folder(cwd)
         self.limits = check_limits(memory_bytes, cpu_s, open_files)
+        self._streams = check_streams(stdout, stderr)
         self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
         self._preloads = Preloads(self._preload)
         self._servers: list[ServerProcess] = []
@@ -151,7 +161,9 @@ class ForkStrategy(Strategy):
                 self._preloads.outdated(names)
                 settings = Settings(self._env, self._folder)
                 spares = min(_MOST_SPARES, self.window or _MOST_SPARES)
-                server = self._current = ServerProcess(spares, self._on_thread_left, settings, self.limits)
+                server = self._current = ServerProcess(
+                    spares, self._on_thread_left, settings, self.limits, self._streams
+                )
                 self._servers = [one for one in self._servers if one.dead is None]
                 self._servers.append(server)
                 server.enter()
