@@ -81,10 +81,11 @@ class Job:
         context: The submitter's context variables, copied for this call alone.
         call: The state that the body sees.
         generation: Unique in this process; an interrupt belongs to a generation, never to a worker.
+        begun: Whether its body has begun, as far as this process has heard.
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    __slots__ = ("_owner", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
+    __slots__ = ("_owner", "begun", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
 
     def __init__(
         self,
@@ -104,6 +105,7 @@ class Job:
         self.call = call
         call.sink = self.report
         self.generation = next(_generations)
+        self.begun = False
         self.slot: Any = None
 
     @property
@@ -137,6 +139,7 @@ class Job:
         """
         call = self.call
         if not call.asked and call.barred is None:
+            self.begun = True
             self._owner._begun(self)
         # Looked at once more: who asks looks the other way round, whether it has begun; so one sees the other.
         if call.barred is not None:

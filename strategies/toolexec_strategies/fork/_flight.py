@@ -17,7 +17,7 @@ from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork._capture import Capture
 from toolexec_strategies.fork._child import NO_WIRE, WHERE
-from toolexec_strategies.fork._process import ServerGone, ServerProcess
+from toolexec_strategies.fork._process import ServerDied, ServerGone, ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Flight:
             except ServerGone as exc:
                 # Nothing of the call has begun: a server that died idle costs no call.
                 self.strategy.server_failed(server)
-                if last or job.asked or server.dead is None:
+                if last or job.asked or not isinstance(exc, ServerDied):
                     job.deliver(job.stopped() if job.asked else _lost(str(exc)))
                     return
             finally:
@@ -125,11 +125,22 @@ class Flight:
         self._travel(server, spare, request)
 
     def _travel(self, server: ServerProcess, spare: Spare, request: Request) -> None:
+        """Run the call in a child and see it end.
+
+        Raises:
+            ServerDied: Before anything of the call had begun.
+        """
         job = self.job
         capture = None if spare.output is None else Capture(spare.output, job.printed)
         if capture is not None:
             spare.listen(capture.read)
-        outcome = self._converse(server, spare, request)
+        try:
+            outcome = self._converse(server, spare, request)
+        except ServerDied:
+            self.spare = None
+            self.askable.clear()
+            server.drop(spare)
+            raise
         del request
         if job.asked:
             if self.more:  # it may wait for another call, which it is not to get
@@ -205,6 +216,9 @@ class Flight:
             self.strategy.server_failed(server)
         if job.asked:
             return job.stopped()
+        if status is None and not job.begun:
+            # It says so before its body begins, and what it has said is read by now.
+            raise ServerDied("the fork server died before the call began")
         who = f"the process of tool {job.parcel.name!r} (pid {pid})"
         if status is None:
             return _lost(f"the fork server died, and with it {who}", pid=pid)

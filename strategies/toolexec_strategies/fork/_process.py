@@ -7,6 +7,7 @@ import errno
 import marshal
 import os
 import queue
+import signal
 import socket
 import subprocess
 import threading
@@ -28,7 +29,11 @@ _END_S: Final = 3.0
 
 
 class ServerGone(Exception):
-    """The server ended, or cannot fork; the text says which."""
+    """There is no child to be had; the text says why."""
+
+
+class ServerDied(ServerGone):
+    """Because the server ended: another one may do."""
 
 
 # What a waiting call is handed: a child, None (look whether you still want one), or a failure.
@@ -213,6 +218,8 @@ class ServerProcess:
             self._control.shutdown(socket.SHUT_RDWR)  # wakes the listener; the server sees the end
         except OSError:  # the other side is gone already
             pass
+        # Popen leaves a process alone that it has seen the end of.
+        self.process.send_signal(signal.SIGCONT)  # one that somebody has stopped could not end
         if not self._gone.wait(_END_S):
             self.process.kill()
             self._gone.wait(_END_S)
@@ -300,7 +307,7 @@ class ServerProcess:
         except subprocess.TimeoutExpired:  # it closed the socket and lives on, or hangs
             self.process.kill()
             code = self.process.wait()
-        gone = ServerGone(f"the fork server died (exit code {code})")
+        gone = ServerDied(f"the fork server died (exit code {code})")
         with self._lock:
             self.usable = False
             self.dead = gone
