@@ -196,7 +196,7 @@ def test_the_clean_up_of_a_tool_is_not_cut_short(fork: ForkStrategy, gate: str, 
 def test_no_ask_is_lost(fork: ForkStrategy, tmp_path: Path) -> None:
     """Neither before a system call that then blocks, nor inside a __del__ (which drops what is raised)."""
     outcomes = []
-    for n in range(60):
+    for n in range(24):
         path = str(tmp_path / f"gate {n}")
         os.mkfifo(path)
         owner, job = job_of(tools.catch_at if n % 2 else tools.makes_garbage, path, isolated=True)

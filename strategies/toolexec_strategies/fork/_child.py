@@ -242,12 +242,20 @@ class _Child:
 
     def _on_unraisable(self, unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:
-            self.call.undeliver()
-            again = threading.Timer(_AGAIN_S, os.kill, (self.pid, signal.SIGURG))
+            # Not here: what is raised in here is dropped as well.
+            again = threading.Timer(_AGAIN_S, self._deliver_again, (self.call,))
             again.daemon = True
-            again.start()
+            self.posting = True
+            try:
+                again.start()
+            finally:
+                self.posting = False
         else:
             sys.__unraisablehook__(unraisable)
+
+    def _deliver_again(self, call: CallState) -> None:
+        call.undeliver()
+        os.kill(self.pid, signal.SIGURG)
 
 
 def _under_entry(frame: types.FrameType | None) -> bool:
