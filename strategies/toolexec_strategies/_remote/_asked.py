@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
+from contextvars import copy_context
 from typing import Final
 
 from toolexec.lowlevel import Ask, CallState, LoopKind, reach, run_beside, run_hook
@@ -31,6 +31,7 @@ class Asked:
         self._done = threading.Lock()
         self._done.acquire()
         self.listened = False  # a thread was started for this
+        self._context = copy_context()  # of the call, for its hook
 
     def listen(self, words: Callable[[], AskWords | None]) -> None:
         """Have a thread get the words, by a function that may block, and act on them; only the first time."""
@@ -39,7 +40,7 @@ class Asked:
         except IndexError:
             return
         self.listened = True
-        run_beside(partial(self._obey, words), "asked")
+        run_beside(lambda: self._context.run(self._obey, words), "asked")
 
     def wait(self) -> bool:
         """Wait until the hook has run, for its share of the grace at most; whether it has."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from toolexec import ForeignError, UnsendableError
 from toolexec.lowlevel import Outcome, Parcel, Progress, error_form
+from toolexec_strategies._remote._carried import Value, put_in_place
 from toolexec_strategies._remote._culprit import find_culprit, runner_name
 from toolexec_strategies._remote._exceptions import flatten, rebuild
 from toolexec_strategies._remote._pickles import (
@@ -35,8 +36,13 @@ class Request(NamedTuple):
     modules: frozenset[str]
 
 
-def pack_request(parcel: Parcel, strategy: str) -> Request:
+def pack_request(parcel: Parcel, strategy: str, carried: Sequence[Value] = ()) -> Request:
     """Pack a call for a worker.
+
+    Args:
+        parcel: The call.
+        strategy: The name of the strategy that sends it.
+        carried: The context variables that go along.
 
     Raises:
         UnsendableError: Something of it cannot travel; it names the tool, the runner and the part.
@@ -45,16 +51,21 @@ def pack_request(parcel: Parcel, strategy: str) -> Request:
         pickler = RequestPickler(file)
         try:
             # The classes come last: pickling what stands before them finds them.
-            pickler.dump((*parcel, pickler.classes))
+            pickler.dump((*parcel, carried, pickler.classes))
         except BaseException as exc:
-            raise _unsendable_request(parcel, strategy, exc) from exc
+            raise _unsendable_request(parcel, strategy, carried, exc) from exc
+        pickler.modules.update(module for module, _, _ in carried)
         return Request(file.getvalue(), frozenset(pickler.modules))
 
 
 def unpack_request(payload: Payload) -> Parcel:
-    """In a worker: the parcel again; raises whatever loading it raises."""
-    *fields, classes = pickle.loads(payload)
+    """In a worker: the parcel again; raises whatever loading it raises.
+
+    What was carried is set in the current context.
+    """
+    *fields, carried, classes = pickle.loads(payload)
     remember_received(classes)
+    put_in_place(carried)
     return Parcel(*fields)
 
 
@@ -144,17 +155,20 @@ def unpack_progress(payload: Payload) -> Progress | None:
         return None
 
 
-def _unsendable_request(parcel: Parcel, strategy: str, failure: BaseException) -> UnsendableError:
+def _unsendable_request(
+    parcel: Parcel, strategy: str, carried: Sequence[Value], failure: BaseException
+) -> UnsendableError:
     def attempt(part: object) -> None:
         dumps(part, RequestPickler)
 
     runner = runner_name(parcel.source)
-    named = [(f"argument {name!r}", value) for name, value in parcel.kwargs.items()]
-    named += [(f"argument {place}", value) for place, value in enumerate(parcel.args, 1)]
+    named = [(f"argument {name!r} of", value) for name, value in parcel.kwargs.items()]
+    named += [(f"argument {place} of", value) for place, value in enumerate(parcel.args, 1)]
+    named += [(f"the context variable {module}.{name} along with", value) for module, name, value in carried]
     for label, value in [("", parcel.source), *named]:
         culprit = find_culprit(value, attempt)
         if culprit is not None:
-            what = f"{label} of " if label else ""
+            what = f"{label} " if label else ""
             return UnsendableError(
                 f"the {strategy} strategy cannot carry {what}tool {parcel.name!r} ({runner}): {culprit}; "
                 "give it something that can be pickled, make it inside the tool, or use the thread strategy"

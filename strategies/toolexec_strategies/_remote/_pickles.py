@@ -12,6 +12,8 @@ import types
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from toolexec_strategies._remote._carried import find_place
+
 if TYPE_CHECKING:
     from pickle import Pickler as CloudPickler  # what cloudpickle's is, and cloudpickle has no types
 else:
@@ -208,15 +210,9 @@ def _reduce_code(code: types.CodeType) -> Any:
 
 def _reduce_var(var: contextvars.ContextVar[Any]) -> Any:
     """A ContextVar has no pickle: by module and name where one leads to it, else made anew, once."""
-    for module_name, module in list(sys.modules.items()):
-        if module_name != "__main__" and getattr(module, "__dict__", {}).get(var.name) is var:
-            return getattr, (module, var.name)
-    for module_name, module in list(sys.modules.items()):
-        if module_name == "__main__":
-            continue
-        for name, value in list(getattr(module, "__dict__", {}).items()):
-            if value is var:
-                return getattr, (module, name)
+    place = find_place(var)
+    if place is not None:
+        return getattr, (sys.modules[place.module], place.name)
     try:
         default: tuple[Any, ...] = (contextvars.Context().run(var.get),)
     except LookupError:

@@ -78,7 +78,7 @@ class _Child:
         if numpy_random is not None:  # ``random`` reseeds itself after a fork
             numpy_random.seed()
         if warm is not None:
-            Context().run(self._rehearse, warm)
+            self._rehearse(warm)
         while True:
             try:
                 payload, more = self._serve()
@@ -102,7 +102,10 @@ class _Child:
         traces = _reuse.Traces() if more else None
         try:
             apply_settings(settings)
-            payload = answer(request, self._post, WHERE, adopt=self._adopt, ended=self._ended, judge=self._judge)
+            # A context of its own, so that what one call sets the next does not see.
+            payload = Context().run(
+                answer, request, self._post, WHERE, adopt=self._adopt, ended=self._ended, judge=self._judge
+            )
         except Unprepared as exc:
             lost = WorkerLost(f"{WHERE} {exc}", pid=self.pid)
             return pack_outcome(Outcome("lost", exception=lost), None, WHERE), False

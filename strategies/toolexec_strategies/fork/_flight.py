@@ -74,7 +74,7 @@ class Flight:
     def _fly(self) -> None:
         job = self.job
         try:
-            request = pack_request(job.to_send(), "fork")
+            request = pack_request(job.to_send(), "fork", self.strategy.carried.values(job.context))
         except UnsendableError as exc:
             job.deliver(Outcome("unsendable", exception=exc))
             return

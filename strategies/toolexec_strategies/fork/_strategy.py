@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from contextvars import ContextVar
+from typing import Any, ClassVar
 
 from toolexec.lowlevel import Job, LoopKind, Strategy, usable_cpus
+from toolexec_strategies._remote._carried import Carried
 from toolexec_strategies._remote._carry import Request
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import retire_idle, run_in_thread
@@ -66,6 +68,9 @@ class ForkStrategy(Strategy):
         stderr: Likewise: "inherit", "null" or "capture".  Where both are captured they are one text, in
             the order in which they were written.  Of a long one the first and the last 32,768 characters
             are kept.
+        carry: Context variables that go along: those that are set where a call is submitted are set
+            alike where it runs.  They have to be globals of importable modules, and their values have to
+            be fit for pickling.  What a tool sets does not come back.
     """
 
     name: ClassVar[str] = "fork"
@@ -86,6 +91,7 @@ class ForkStrategy(Strategy):
         open_files: int | None = None,
         stdout: str = "stderr",
         stderr: str = "inherit",
+        carry: Sequence[ContextVar[Any]] = (),
     ) -> None:
         super().__init__(grace=grace, window=window)
         self.calls_per_child = check_calls(calls_per_child)
@@ -95,6 +101,7 @@ class ForkStrategy(Strategy):
         self._folder = check_folder(cwd)
         self.limits = check_limits(memory_bytes, cpu_s, open_files)
         self._streams = check_streams(stdout, stderr)
+        self.carried = Carried(carry)
         self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
         self._preloads = Preloads(self._preload)
         self._servers: list[ServerProcess] = []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import ClassVar
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any, ClassVar
 
 from toolexec import UnsendableError, WorkerLost
 from toolexec.lowlevel import Job, Outcome, Strategy, usable_cpus
+from toolexec_strategies._remote._carried import Carried
 from toolexec_strategies._remote._carry import pack_request
 from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._remote._settings import current_folder
@@ -43,7 +46,7 @@ class _Flight:
     def _fly(self) -> None:
         job, pool = self.job, self.strategy.pool
         try:
-            payload = pack_request(job.to_send(), "interpreter").payload
+            payload = pack_request(job.to_send(), "interpreter", self.strategy.carried.values(job.context)).payload
         except UnsendableError as exc:
             job.slot = None
             job.deliver(Outcome("unsendable", exception=exc))
@@ -110,16 +113,25 @@ class InterpreterStrategy(Strategy):
         window: How many calls of one Group run at once, and how many idle interpreters are kept; by
             default the CPUs this process may use, and two at least.
         calls_per_interpreter: How many calls an interpreter may serve; None for any number.
+        carry: Context variables that go along: those that are set where a call is submitted are set
+            alike where it runs.  They have to be globals of importable modules, and their values have to
+            be fit for pickling.  What a tool sets does not come back.
     """
 
     name: ClassVar[str] = "interpreter"
     isolated: ClassVar[bool] = True
 
     def __init__(
-        self, *, grace: float = 2.0, window: int | None = None, calls_per_interpreter: int | None = None
+        self,
+        *,
+        grace: float = 2.0,
+        window: int | None = None,
+        calls_per_interpreter: int | None = None,
+        carry: Sequence[ContextVar[Any]] = (),
     ) -> None:
         super().__init__(grace=grace, window=window)
         self.calls_per_interpreter = _check_calls(calls_per_interpreter)
+        self.carried = Carried(carry)
         self.pool = Pool(self.window or 1)
         self._moved: list[bool] = []
 
