@@ -55,6 +55,20 @@ def test_every_strategy_has_a_row(tmp_path: Path) -> None:
         assert all(cell["ratio"] > 0 for row in others for cell in row["cells"].values())
 
 
+def test_interrupts_are_timed_under_every_strategy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(SCRIPT.with_name("interrupt_latency.py")), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=55,
+        check=False,
+    )
+
+    assert 0 == done.returncode, done.stderr
+    here = {"thread", "asyncio", "trio", "fork"} | (SINCE_3_14 if sys.version_info >= (3, 14) else set())
+    assert here <= {line.partition(":")[0] for line in done.stdout.splitlines() if line[:1].isalpha()}
+
+
 def test_a_plot_without_matplotlib_is_refused_at_once(tmp_path: Path) -> None:
     """Before minutes of measuring, and with the way to get it."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError", encoding="utf-8")
