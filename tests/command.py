@@ -54,3 +54,15 @@ def essence(record: dict[str, Any]) -> tuple[str, str, Any]:
     """Name, status, and the value, or the error's type: what is the same wherever a call runs."""
     value = record["value"] if record["status"] == "ok" else record["value"].get("type")
     return record["name"], record["status"], value
+
+
+def read_terminal(fd: int) -> str:
+    """All that is written to a pseudo-terminal until its other end is closed; closes this end."""
+    data = b""
+    with open(fd, "rb", buffering=0) as terminal:
+        try:
+            while chunk := terminal.read(4096):
+                data += chunk
+        except OSError:  # Linux: the other end is closed
+            pass
+    return data.decode()

@@ -14,6 +14,7 @@ AUTO = "auto"
 
 _classes: dict[str, type[Strategy]] = {}
 _shared: dict[str, Strategy] = {}
+_shared_options: dict[str, Any] = {}
 
 
 def _points() -> dict[str, Any]:
@@ -122,8 +123,16 @@ def shared(name: str) -> Strategy:
     found = _shared.get(name)
     if found is None:
         # Two threads may come here at once; the first one's instance serves both.
-        found = _shared.setdefault(name, strategy(name))
+        found = _shared.setdefault(name, strategy(name, **_shared_options))
     return found
+
+
+def configure_shared(**options: Any) -> None:
+    """Say with which options the shared instances are to be made, those that are not yet there.
+
+    For who owns the process, as a command does.
+    """
+    _shared_options.update(options)
 
 
 def chosen(choice: Any) -> Strategy | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, TIMEOUT_S, environment, essence, records, toolexec
+from command import COMMAND, TIMEOUT_S, environment, essence, read_terminal, records, toolexec
 
 TOOLS = '''
 import toolexec as tx
@@ -115,7 +115,7 @@ def test_progress_goes_to_a_terminal(folder: Path) -> None:
         stderr=theirs,
     ) as process:
         os.close(theirs)
-        shown = _read_all(ours)
+        shown = read_terminal(ours)
         assert process.stdout is not None
         stdout = process.stdout.read()
         assert process.wait(TIMEOUT_S) == 1
@@ -126,17 +126,6 @@ def test_progress_goes_to_a_terminal(folder: Path) -> None:
     assert end.endswith((": 1 ok, 1 raised", ": 1 raised, 1 ok"))
     assert {("ok", "double"), ("raised", "fail")} == {tuple(line.split()[:2]) for line in lines}
     assert ["a", "b"] == [record["id"] for record in json.loads(stdout)]
-
-
-def _read_all(fd: int) -> str:
-    data = b""
-    with open(fd, "rb", buffering=0) as terminal:
-        try:
-            while chunk := terminal.read(4096):
-                data += chunk
-        except OSError:  # Linux: the other end is closed
-            pass
-    return data.decode()
 
 
 def test_python_m(folder: Path) -> None:
@@ -152,36 +141,3 @@ def test_python_m(folder: Path) -> None:
 
     assert [("double", "ok", "ßß")] == [essence(record) for record in records(done)]
     assert done.returncode == 0
-
-
-def test_ctrl_c_is_exit_code_130(folder: Path) -> None:
-    """Interrupted while a call runs: no traceback, and no results."""
-    (folder / "slow.py").write_text(
-        "import os, threading, toolexec\n"
-        "@toolexec.tool\n"
-        "def slow(gate: str) -> None:\n"
-        "    with open(gate, 'w'): pass\n"  # a FIFO: opens when the test reads it
-        "    while True: threading.Event().wait(0.01)\n",
-        "utf-8",
-    )
-    gate = folder / "gate"
-    os.mkfifo(gate)
-    calls = json.dumps([{"name": "slow", "arguments": {"gate": str(gate)}}])
-    with subprocess.Popen(
-        [COMMAND, "run", "-", "--tools", "slow.py"],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdin is not None
-        process.stdin.write(calls)
-        process.stdin.close()
-        process.stdin = None
-        gate.read_bytes()
-        process.send_signal(2)
-        stdout, stderr = process.communicate(timeout=TIMEOUT_S)
-
-    assert (130, "", "interrupted") == (process.returncode, stdout, stderr.strip())

@@ -70,6 +70,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> dict[str, Point]:
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     monkeypatch.setattr(_discovery, "_classes", {})
     monkeypatch.setattr(_discovery, "_shared", {})
+    monkeypatch.setattr(_discovery, "_shared_options", {})
     return fakes
 
 
@@ -83,6 +84,14 @@ def test_a_strategy_of_a_third_party_runs_calls() -> None:
     ret = tx.run(one, None, "inline")
 
     assert (1, "inline") == (ret.unwrap(), ret.strategy)
+
+
+@pytest.mark.usefixtures("points")
+def test_the_shared_instances_are_made_as_their_process_has_said() -> None:
+    _discovery.configure_shared(grace=0.5)
+
+    assert 0.5 == _discovery.shared("inline").grace
+    assert 2.0 == tx.strategy("inline").grace, "one of your own is configured by you"
 
 
 def test_names_are_listed_without_loading_anything(points: dict[str, Point]) -> None:

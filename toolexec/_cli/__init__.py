@@ -12,7 +12,7 @@ def main() -> int:
 
     Returns:
         The exit code: 0 when all is well, 1 when some call is not ``ok``, 2 for an error of use,
-        130 after a Ctrl-C.
+        130 after a Ctrl-C, 143 after a SIGTERM.
     """
     try:
         from toolexec._cli._commands import run_command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import click
@@ -11,6 +12,7 @@ from toolexec._cli._calls import read_calls
 from toolexec._cli._module import load_module
 from toolexec._cli._output import Output
 from toolexec._cli._progress import Progress
+from toolexec._cli._signals import Stopping
 from toolexec._cli._tables import returns_table, strategies_table, tools_table, write_table
 from toolexec._cli._toolbox import tools_of
 from toolexec._context import Context
@@ -29,7 +31,8 @@ Exit codes:
   0    every call is ok
   1    some calls are not
   2    a file, a module or an option cannot be used as given
-  130  interrupted"""
+  130  interrupted by Ctrl-C; the Returns are printed, unless a second one killed the calls
+  143  the same by SIGTERM"""
 
 
 def run_command() -> int:
@@ -48,6 +51,16 @@ def run_command() -> int:
     return code if isinstance(code, int) else 0
 
 
+class _Seconds(click.FloatRange):
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return seconds
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="toolexec", prog_name="toolexec", message="%(prog)s %(version)s")
 def toolexec() -> None:
@@ -59,8 +72,29 @@ def toolexec() -> None:
 @click.option("--tools", "tools", required=True, metavar="FILE_OR_MODULE", help="Where the tools are.")
 @click.option("--strategy", default="auto", show_default=True, metavar="NAME", help="Where calls run.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="How many calls may be in flight at once.")
+@click.option(
+    "--timeout",
+    type=_Seconds(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long all of it may take; then unfinished calls are stopped, and end as timeout.",
+)
+@click.option(
+    "--grace",
+    type=_Seconds(min=0),
+    metavar="SECONDS",
+    help="How long a call that has to stop may take to do so, 2 by default; a strategy that a tool has configured "
+    "for itself keeps its own.",
+)
 @click.option("--format", "form", type=_FORMATS, default="json", show_default=True, help="How to show the Returns.")
-def run(calls: str, tools: str, strategy: str, window: int | None, form: Format) -> int:
+def run(
+    calls: str,
+    tools: str,
+    strategy: str,
+    window: int | None,
+    timeout: float | None,
+    grace: float | None,
+    form: Format,
+) -> int:
     """Run the calls in the file CALLS and print their Returns, in call order.
 
     CALLS holds a model's response (a chat completion as OpenAI's API gives it) or a list of calls,
@@ -71,22 +105,35 @@ def run(calls: str, tools: str, strategy: str, window: int | None, form: Format)
 
     Standard output gets a JSON list with one object for each call, and nothing else: what tools
     print goes to standard error.
+
+    Ctrl-C asks the calls to stop, and waits for their Returns; a second one kills them.
     """
     output = Output()
     response = read_calls(calls)
+    if grace is not None:
+        _discovery.configure_shared(grace=grace)
     context = Context(tools_of(load_module(tools)), strategy=strategy)
     functions = context.receive(response)
     progress = Progress(functions)
-    group = functions.group(window=window)
-    progress.started(strategy)
-    for ret in group:
-        progress.settled(ret)
-    returns = group.wait()
+    stopping = Stopping(context)
+    try:
+        with stopping:
+            group = functions.group(window=window, timeout=timeout)
+            progress.started(strategy)
+            for ret in group:
+                progress.settled(ret)
+            returns = group.wait()
+    except KeyboardInterrupt:
+        if stopping.code is None:
+            raise
+        return stopping.code
     progress.ended()
     if form == "json":
         output.write_json([ret.to_record() for ret in returns])
     else:
         write_table(output, returns_table(returns))
+    if stopping.code is not None:
+        return stopping.code
     return 0 if all(ret.ok for ret in returns) else 1
 
 
