@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 _NEEDS = ("click", "rich")
@@ -14,6 +15,18 @@ def main() -> int:
         The exit code: 0 when all is well, 1 when some call is not ``ok``, 2 for an error of use,
         130 after a Ctrl-C, 143 after a SIGTERM.
     """
+    try:
+        return _run()
+    except KeyboardInterrupt:  # while the command itself was being loaded
+        print("interrupted", file=sys.stderr)
+        return 130
+    finally:
+        # All is said: a Ctrl-C that comes while the program ends just ends it, without a traceback.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _run() -> int:
     try:
         from toolexec._cli._commands import run_command
     except ModuleNotFoundError as exc:
