@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import toolexec as tx
+from documents import examples_in, run_example
 from toolexec.lowlevel import usable_cpus
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+EXAMPLES = examples_in(README)
 
 
 def test_the_readme_has_examples() -> None:
@@ -24,21 +23,7 @@ def test_the_readme_has_examples() -> None:
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example_runs(number: int, tmp_path: Path) -> None:
     """Each example is a script that runs by itself, without a warning, and whose assertions hold."""
-    script = tmp_path / "example.py"
-    example = EXAMPLES[number]
-    tests = re.findall(r"^def (test_\w+)", example, re.MULTILINE)  # what pytest would call
-    script.write_text("\n".join([example, *(f"{test}()" for test in tests)]), encoding="utf-8")
-
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-        cwd=tmp_path,
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
+    run_example(EXAMPLES[number], tmp_path)
 
 
 def test_the_table_of_defaults_is_the_codes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import sys
@@ -114,20 +115,21 @@ def test_the_gate_is_closed_at_a_with_entry_and_open_elsewhere() -> None:
     try:
         assert standing_in(at_with)
         assert not standing_in(blocked)
-        assert standing_in(threading.Event().wait)
+        assert not standing_in(threading.Event().wait)
     finally:
         lock.release()
         other.release()
 
 
-def test_an_interrupt_comes_once_the_gate_opens(tmp_path: Any) -> None:
+def test_an_interrupt_comes_once_the_gate_opens() -> None:
     """It is not lost: what closed the gate comes to an end, and the body is interrupted right after."""
-    event, after = threading.Event(), threading.Event()
+    lock, after = threading.Lock(), threading.Event()
+    lock.acquire()
 
     @tx.tool
     def waits() -> str:
-        event.wait()
-        after.set()
+        with lock:
+            after.set()
         while True:
             for _ in range(1000):
                 pass
@@ -138,10 +140,52 @@ def test_an_interrupt_comes_once_the_gate_opens(tmp_path: Any) -> None:
         pass
     task.interrupt("enough")
     assert not after.is_set()
-    event.set()
+    lock.release()
 
     assert ("cancelled", "enough") == (task.wait(10).status, task.wait().reason)
     assert not task.wait().abandoned
+
+
+@pytest.mark.parametrize("kind", ["event", "queue", "condition"])
+def test_a_loop_that_waits_in_slices_is_interrupted_and_leaves_no_lock(kind: str) -> None:
+    for _ in range(ROUNDS):
+        lock, wait = waiting_in_slices(kind)
+        inside = threading.Event()
+
+        def body(inside: Any = inside, wait: Any = wait) -> None:
+            inside.set()
+            while True:
+                wait()
+
+        task = tx.tool(name="waits")(body).bind().task("thread")
+        assert inside.wait(10)
+        task.interrupt()
+
+        ret = task.wait(10)
+        assert ("cancelled", False) == (ret.status, ret.abandoned)
+        assert not taken(lock)
+
+
+def waiting_in_slices(kind: str) -> tuple[Any, Callable[[], object]]:
+    """A lock, and what waits for a moment by means of it."""
+    if kind == "event":
+        event = threading.Event()
+        return event._cond, partial(event.wait, 0.002)  # type: ignore[attr-defined]  # the lock is what is looked at
+    if kind == "queue":
+        line: queue.Queue[int] = queue.Queue()
+
+        def get() -> None:
+            with contextlib.suppress(queue.Empty):
+                line.get(timeout=0.002)
+
+        return line.mutex, get
+    condition = threading.Condition()
+
+    def wait() -> None:
+        with condition:
+            condition.wait(0.002)
+
+    return condition, wait
 
 
 @pytest.mark.parametrize("chosen", ["tool", "strategy"])

@@ -1,0 +1,45 @@
+"""Running what stands in documents."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def examples_in(text: str) -> list[str]:
+    """The fenced blocks of Python."""
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run_example(example: str, folder: Path) -> None:
+    """Run an example as a script of its own, without a warning; its assertions have to hold."""
+    script = folder / "example.py"
+    tests = re.findall(r"^def (test_\w+)", example, re.MULTILINE)  # what pytest would call
+    script.write_text("\n".join([example, *(f"{test}()" for test in tests)]), encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        cwd=folder,
+    )
+
+    said = [line for line in done.stderr.splitlines() if "on Python 3.14 can leave a lock taken" not in line]
+    assert (done.returncode, said) == (0, [])
+
+
+def table_after(text: str, mark: str) -> list[dict[str, str]]:
+    """The rows of the table after a comment, by the names of its columns."""
+    lines = text[text.index(mark) :].splitlines()[1:]
+    rows: list[list[str]] = []
+    for line in lines:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("| ").split("|")])
+        elif rows:
+            break
+    head, _, *body = rows
+    return [dict(zip(head, row, strict=True)) for row in body]
