@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 
 def leaves(exc: BaseException) -> Iterator[BaseException]:
@@ -11,5 +12,6 @@ def leaves(exc: BaseException) -> Iterator[BaseException]:
         yield exc
         return
     # Neither ``exc.exceptions`` nor ``exc.split``: a subclass may define either.
-    for inner in BaseExceptionGroup.exceptions.__get__(exc):
+    exceptions: Any = vars(BaseExceptionGroup)["exceptions"]
+    for inner in exceptions.__get__(exc):
         yield from leaves(inner)

@@ -54,8 +54,7 @@ class AsyncioClock(LoopClock):
     """The clock of an asyncio loop: ``loop.time``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__()
-        self.now = loop.time
+        super().__init__(loop.time)
         self._loop = loop
         self._alarm: Appointment | None = None
 

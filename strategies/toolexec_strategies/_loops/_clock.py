@@ -15,17 +15,20 @@ class LoopClock(ABC):
     A loop's own timer is dear (a task, under trio), so there is one, the alarm, for the earliest of
     ours.  What is still to come when the loop ends is left to the process's clock.
 
-    Attributes:
+    Args:
         now: Tells the loop's time, in seconds; any thread.
     """
 
-    now: Callable[[], float]
-
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
         self._timers = Timers()
         self._posted: deque[Timer] = deque()  # set from other threads
         self._alarm_at: float | None = None
         self._ended = False
+
+    def now(self) -> float:
+        """The loop's time, in seconds.  Any thread."""
+        return self._now()
 
     def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
         """Run ``call`` in the loop once ``now()`` has reached ``when``; returns what cancels that.  Any thread."""

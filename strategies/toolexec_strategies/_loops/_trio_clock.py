@@ -16,9 +16,7 @@ class TrioClock(LoopClock):
     """The clock of the trio run on this thread."""
 
     def __init__(self) -> None:
-        super().__init__()
-        clock = trio.lowlevel.current_clock()
-        self.now = clock.current_time
+        super().__init__(trio.lowlevel.current_clock().current_time)
         self._token = trio.lowlevel.current_trio_token()
         self._watching = False  # is there a task that fires the timers?
         self._sleep: trio.CancelScope | None = None  # where it sleeps, once it has begun
