@@ -16,7 +16,8 @@ class TrioClock(LoopClock):
     """The clock of the trio run on this thread."""
 
     def __init__(self) -> None:
-        super().__init__(trio.lowlevel.current_clock().current_time)
+        clock = trio.lowlevel.current_clock()
+        super().__init__(clock.current_time)
         self._token = trio.lowlevel.current_trio_token()
         self._watching = False  # is there a task that fires the timers?
         self._sleep: trio.CancelScope | None = None  # where it sleeps, once it has begun
