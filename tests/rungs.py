@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import signal
 import sys
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
 
 import trio
 
@@ -16,8 +17,8 @@ import toolexec as tx
 from toolexec.lowlevel import running_loop
 from toolexec.testing import Gate, Journal
 
-# Under sequential nothing ends a tool, so that it ends by itself.
-_LONG_S = 2.0
+# Longer than any grace here; under sequential nothing ends a tool, so that it ends by itself.
+LONG_S = 2.4
 
 
 def here() -> str:
@@ -30,14 +31,28 @@ def here() -> str:
     return f"pid={os.getpid()} thread={threading.get_ident()} loop={running_loop()} interpreter={number}"
 
 
+def running_interpreters() -> list[int]:
+    """The numbers of those in which something runs."""
+    if sys.version_info >= (3, 14):
+        from concurrent import interpreters
+
+        return [interpreter.id for interpreter in interpreters.list_all() if interpreter.is_running()]
+    return []
+
+
 class _Notes(tx.Tool):
     def begin(self, gate: str, journal: str) -> None:
+        """Come here inside whatever is to catch the interrupt: from now on it may arrive."""
         self.journal = Journal(journal)
-        self.journal.write(f"body {here()}")
+        self.note("body")
         Gate(gate).arrive()
 
+    def note(self, what: str) -> None:
+        """What, where and when; the clock is the same in all processes."""
+        self.journal.write(f"{what} {here()} at={time.monotonic()}")
+
     def on_cancel(self) -> None:
-        self.journal.write(f"hook {here()}")
+        self.note("hook")
 
 
 class Notes(_Notes):
@@ -46,15 +61,18 @@ class Notes(_Notes):
     name = "notes"
 
     def call(self, gate: str, journal: str) -> None:
+        call = tx.current_call()
+        assert call is not None
         try:
-            self.begin(gate, journal)
-            until = time.monotonic() + _LONG_S
-            while time.monotonic() < until:
-                time.sleep(0.005)
+            with call.on_interrupt(lambda: self.note("callback")):
+                self.begin(gate, journal)
+                until = time.monotonic() + LONG_S
+                while time.monotonic() < until:
+                    time.sleep(0.005)
         except BaseException as exc:
-            self.journal.write(f"left {type(exc).__name__}")
+            self.note(f"left:{type(exc).__name__}")
             raise
-        self.journal.write("left nothing")
+        self.note("left:nothing")
 
 
 class ANotes(_Notes):
@@ -63,48 +81,83 @@ class ANotes(_Notes):
     name = "anotes"
 
     async def call(self, gate: str, journal: str) -> None:
+        call = tx.current_call()
+        assert call is not None
         try:
-            self.begin(gate, journal)
-            await _sleep(_LONG_S)
+            with call.on_interrupt(lambda: self.note("callback")):
+                self.begin(gate, journal)
+                await _sleep(LONG_S)
         except BaseException as exc:
-            self.journal.write(f"left {type(exc).__name__}")
+            self.note(f"left:{type(exc).__name__}")
             raise
-        self.journal.write("left nothing")
+        self.note("left:nothing")
 
 
-@tx.tool
-def ignores(gate: str, journal: str) -> str:
-    """Catch whatever comes."""
-    if threading.current_thread() is threading.main_thread() and os.getpid() != os.getppid():
-        note: Any = lambda *_: Journal(journal).write("SIGTERM")  # noqa: E731 - a handler
-        try:
-            signal.signal(signal.SIGTERM, note)
-        except ValueError:  # in an interpreter nothing is handled
-            pass
-    until = time.monotonic() + _LONG_S
-    arrived = False
-    while time.monotonic() < until:
-        try:
-            if not arrived:
-                Gate(gate).arrive()
-                arrived = True
-            time.sleep(0.02)
-        except BaseException:  # noqa: BLE001 - what nobody should write
-            pass
-    return "through"
+class Ignores(_Notes):
+    """Catch whatever comes, and go on."""
+
+    name = "ignores"
+
+    def call(self, gate: str, journal: str) -> str:
+        if threading.current_thread() is threading.main_thread():
+            try:
+                signal.signal(signal.SIGTERM, lambda *_: self.note("SIGTERM"))
+            except ValueError:  # in an interpreter nothing is handled
+                pass
+        until = time.monotonic() + LONG_S
+        begun = False
+        while True:
+            try:
+                if not begun:
+                    begun = True
+                    self.begin(gate, journal)
+                while time.monotonic() < until:
+                    time.sleep(0.02)
+                return "through"
+            except BaseException:  # noqa: BLE001 - what nobody should write
+                self.note("caught")
 
 
-@tx.tool
-async def aignores(gate: str, journal: str) -> str:
+class AIgnores(_Notes):
     """The same in a loop."""
-    until = time.monotonic() + _LONG_S
-    Gate(gate).arrive()
-    while time.monotonic() < until:
-        try:
-            await _sleep(0.02)
-        except BaseException:  # noqa: BLE001 - as above
-            pass
-    return "through"
+
+    name = "aignores"
+
+    def __init__(self) -> None:
+        self.running: Callable[[], bool]
+
+    async def call(self, gate: str, journal: str) -> str:
+        self.running = _task_running()
+        self.begin(gate, journal)
+        until = time.monotonic() + LONG_S
+        while time.monotonic() < until:
+            try:
+                await _sleep(0.02)
+            except BaseException:  # noqa: BLE001 - as above
+                if running_loop() == "trio":  # which raises at every await from now on
+                    with trio.CancelScope(shield=True):
+                        await trio.sleep(until - time.monotonic())
+        return "through"
+
+
+class Hangs(Ignores):
+    """Its hook hangs, for longer than any grace here."""
+
+    name = "hangs"
+
+    def on_cancel(self) -> None:
+        super().on_cancel()
+        time.sleep(LONG_S)
+
+
+def _task_running() -> Callable[[], bool]:
+    """Whether the task that this is called in still goes on, for another thread to ask."""
+    if running_loop() == "trio":
+        coroutine = trio.lowlevel.current_task().coro
+        return lambda: inspect.getcoroutinestate(coroutine) != inspect.CORO_CLOSED
+    task = asyncio.current_task()
+    assert task is not None
+    return lambda: not task.done()
 
 
 async def _sleep(seconds: float) -> None:
