@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import warnings
 import weakref
 
 from toolexec_strategies.interpreter._worker import Interpreter
@@ -27,6 +28,7 @@ class Pool:
         self.idle: list[Interpreter] = []
         self.live: set[Interpreter] = set()
         self._left: set[Interpreter] = set()
+        self._ending: set[Interpreter] = set()
         self._most_idle = most_idle
         self._shut = False
         _pools.add(self)
@@ -47,9 +49,7 @@ class Pool:
             if self._shut:  # looked at after the append: either this sees it, or `shut` sees the interpreter
                 self._drop_idle()
         else:
-            self.live.discard(inside)
-            self._left.discard(inside)
-            inside.release()
+            self._retire(inside)
 
     def leave(self, inside: Interpreter) -> None:
         """A call there was left behind: nobody waits for this one any more; it ends when the body does."""
@@ -64,34 +64,54 @@ class Pool:
         for inside in live:
             inside.end()
         self._drop_idle()
-        deadline = time.monotonic() + _END_S
-        for inside in live:
-            inside.gone.wait(max(0.0, deadline - time.monotonic()))
+        _wait_for(live + list(self._ending))
+        if self._left:
+            # That a tool did not stop is said already, and CPython's own words at its end, with
+            # warnings made errors, would change the program's exit code.
+            warnings.filterwarnings("ignore", "remaining subinterpreters", RuntimeWarning)
 
     def close_idle(self) -> bool:
         """Close what is idle and wait for it (bounded); whether none is left at all."""
-        closing = self._drop_idle()
-        deadline = time.monotonic() + _END_S
-        for inside in closing:
-            inside.gone.wait(max(0.0, deadline - time.monotonic()))
-        return not self.live and not self._left
+        self._drop_idle()
+        _wait_for(list(self._ending))
+        self._forget_ended()
+        return not self.live and not self._left and not self._ending
 
     def forget(self) -> None:
         """In a forked copy of the host, which has no other interpreters: close what was inherited."""
-        for inside in self.live | self._left:
+        for inside in self.live | self._left | self._ending:
             inside.forget()
             _forgotten.append(inside)
 
-    def _drop_idle(self) -> list[Interpreter]:
-        dropped: list[Interpreter] = []
+    def _drop_idle(self) -> None:
         while True:
             try:
                 inside = self.idle.pop()
             except IndexError:
-                return dropped
-            self.live.discard(inside)
-            inside.release()
-            dropped.append(inside)
+                return
+            self._retire(inside)
+
+    def _retire(self, inside: Interpreter) -> None:
+        """End one that no call runs in.
+
+        It takes a few milliseconds, and the process must neither fork nor exit meanwhile: CPython crashes.
+        """
+        self._ending.add(inside)
+        self.live.discard(inside)
+        self._left.discard(inside)
+        inside.release()
+        self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        for inside in list(self._ending):
+            if inside.gone.is_set():
+                self._ending.discard(inside)
+
+
+def _wait_for(ending: list[Interpreter]) -> None:
+    deadline = time.monotonic() + _END_S
+    for inside in ending:
+        inside.gone.wait(max(0.0, deadline - time.monotonic()))
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
