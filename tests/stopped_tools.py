@@ -146,6 +146,21 @@ class HookedBadly(tx.Tool):
         self.journal.write("async part")
 
 
+class HookedLong(tx.Tool):
+    """Its hook lasts until the test opens a gate."""
+
+    name = "hooked-long"
+
+    def call(self, gate: str, hook_gate: str) -> None:
+        self.hook_gate = hook_gate
+        Gate(gate).arrive()
+        while True:
+            time.sleep(0.005)
+
+    def on_interrupt(self) -> None:
+        Gate(self.hook_gate).pass_through()
+
+
 class TempFile(tx.Tool):
     """Holds a file, which its hook removes."""
 
@@ -154,10 +169,10 @@ class TempFile(tx.Tool):
     def call(self, path: str, gate: str, journal: str) -> None:
         self.path, self.journal = Path(path), Journal(journal)
         self.path.write_text("mine")
-        signal.signal(signal.SIGTERM, lambda *_: self.journal.write("SIGTERM"))
+        with contextlib.suppress(ValueError):  # in an interpreter no handler can be set, nor is a signal sent
+            signal.signal(signal.SIGTERM, lambda *_: self.journal.write("SIGTERM"))
         self.journal.write(f"body {os.getpid()}")
-        Gate(gate).arrive()
-        time.sleep(60)
+        Gate(gate).pass_through()
 
     def on_cancel(self) -> None:
         self.path.unlink()
@@ -182,6 +197,29 @@ def swallows(gate: str) -> None:
 
 
 @tx.tool
+def spins(gate: str) -> None:
+    """Never give way, and catch whatever comes."""
+    Gate(gate).arrive()
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:  # noqa: BLE001 - what nobody should write
+            pass
+
+
+@tx.tool
+def holds_out(gate: str) -> str:
+    """Catch whatever comes, until the test opens the gate."""
+    while True:
+        try:
+            Gate(gate).pass_through()
+        except BaseException:  # noqa: BLE001 - what nobody should write
+            continue
+        return "late"
+
+
+@tx.tool
 def catches(gate: str) -> str:
     """Answer the interrupt with a value."""
     try:
@@ -203,6 +241,59 @@ def wrapped(gate: str) -> str:
         return "failed"
 
 
+# Those who are told, by other means than an exception
+
+
+@tx.tool(deliver="poll")
+def polls(gate: str, how: str) -> str:
+    """Look whether it should stop, or wait until it should, and answer."""
+    call = the_call()
+    Gate(gate).arrive()
+    if how == "wait":
+        assert call.wait_interrupted(20)
+    while not call.interrupted:
+        time.sleep(0.002)
+    return "stopped by itself"
+
+
+@tx.tool
+async def awaits(gate: str, journal: str) -> None:
+    """Be cancelled, and clean up."""
+    import asyncio
+
+    Gate(gate).arrive()
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(0)
+        Journal(journal).write("cleaned up")
+
+
+@tx.tool(loop="trio")
+async def awaits_trio(gate: str, journal: str) -> None:
+    """Likewise, in a loop of trio's."""
+    import trio
+
+    Gate(gate).arrive()
+    try:
+        await trio.sleep(60)
+    finally:
+        Journal(journal).write("cleaned up")
+
+
+@tx.tool
+async def awaits_the_word(gate: str) -> str:
+    """Await being interrupted, and answer, which a cancellation does not prevent."""
+    import asyncio
+
+    Gate(gate).arrive()
+    try:
+        await the_call().until_interrupted()
+    except asyncio.CancelledError:
+        pass
+    return "heard" if the_call().interrupted else "not asked"
+
+
 # What a call knows
 
 
@@ -218,6 +309,25 @@ def times() -> dict[str, Any]:
         "left": None if call.deadline is None else call.deadline - time.monotonic(),
         "interrupted": call.interrupted,
     }
+
+
+# What one call leaves running
+
+
+@tx.tool
+def leaves_threads(seconds: float) -> None:
+    """Leave threads behind, of each kind that there is without being a daemon."""
+    import _thread
+    from concurrent.futures import ThreadPoolExecutor
+
+    threading.Thread(target=time.sleep, args=(seconds,)).start()
+    _thread.start_new_thread(lambda: time.sleep(seconds), ())
+    executor = ThreadPoolExecutor(1)
+    executor.submit(int).result()
+    _executors.append(executor)  # its thread waits for more
+
+
+_executors: list[Any] = []
 
 
 # State that one call leaves to the next

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolexec._asyncio_end import end_asyncio
 from toolexec._bell import Bell
-from toolexec._beside import run_beside
+from toolexec._beside import join_beside, run_beside, start_beside
 from toolexec._call_state import Ask, CallState, Progress
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import catch_up
@@ -21,7 +21,6 @@ from toolexec._return import backtrace, describe, error_form
 from toolexec._runner import Factory, entry, has_hook, interrupt_runner, resolve
 from toolexec._strategy import API_VERSION, Place, Strategy, usable_cpus
 from toolexec._timers import Timer, Timers
-from toolexec._warn import warn_beside
 
 __all__ = [
     "API_VERSION",
@@ -51,6 +50,7 @@ __all__ = [
     "error_form",
     "has_hook",
     "interrupt_runner",
+    "join_beside",
     "keep_forever",
     "leaves",
     "perform",
@@ -60,6 +60,6 @@ __all__ = [
     "run_hook",
     "running_loop",
     "settle_inner",
+    "start_beside",
     "usable_cpus",
-    "warn_beside",
 ]

@@ -21,8 +21,10 @@ from typing import Any
 import pytest
 
 import remote_tools as tools
+import stopped_tools
 import toolexec as tx
 from toolexec.lowlevel import usable_cpus
+from toolexec.testing import Gate
 from toolexec_strategies.interpreter import InterpreterStrategy, _pool
 
 if sys.version_info < (3, 14):
@@ -122,18 +124,20 @@ def test_progress_comes_over_and_only_to_its_own_call(pool: InterpreterStrategy)
     assert run(tools.count_up, pool, limit=3) == [0, 10, 20]
 
 
-def test_a_call_left_behind_takes_its_interpreter_with_it(pool: InterpreterStrategy, gate: str) -> None:
+def test_a_call_left_behind_takes_its_interpreter_with_it(pool: InterpreterStrategy, tmp_path: Path) -> None:
     run(tools.add, pool, a=1)
-    task = tools.wait_at.bind({"gate": gate}).task(pool)
-    with open(gate, "w"):
+    with Gate(tmp_path / "gate") as gate:
+        task = stopped_tools.holds_out.bind({"gate": gate.path}).task(pool)
+        gate.wait_until_reached()
+        left = set(pool.pool.live)
         task.interrupt("stop")
         ret = task.wait(timeout=5)
-        left = set(pool.pool.live)
         assert run(tools.add, pool, a=1) == 2  # another one serves
+        gate.open()
 
-    assert ret.status == "cancelled"
-    assert ret.abandoned
-    until(lambda: not left & pool.pool.live)  # the body ended: so does its interpreter
+        assert ret.status == "cancelled"
+        assert ret.abandoned
+        until(lambda: not left & pool.pool.live)  # the body ended: so does its interpreter
 
 
 def test_more_than_the_window_are_not_kept(pool: InterpreterStrategy) -> None:

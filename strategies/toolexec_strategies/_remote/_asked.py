@@ -47,8 +47,11 @@ class Asked:
         call = self._call
         begun = time.monotonic()
         while not self._done.acquire(timeout=0.01):
-            waited = time.monotonic() - begun
-            if waited > (_HOOK_SHARE * call.grace if call.asked else _WORDS_S):
+            if call.ends_at is None:  # nobody has said yet what is asked
+                late = time.monotonic() - begun > _WORDS_S
+            else:
+                late = call.clock.now() > call.ends_at - (1 - _HOOK_SHARE) * call.grace
+            if late:
                 return False
         self._done.release()
         return True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from toolexec_strategies._workers._cache import retire_idle, run_in_thread
-from toolexec_strategies._workers._one_shot import AGAIN_S, OneShot
+from toolexec_strategies._workers._one_shot import AGAIN_S, LOCKS_MAY_STAY, OneShot
 from toolexec_strategies._workers._shot import interrupt_thread, leave_thread, start_in_thread
 
 __all__ = [
     "AGAIN_S",
+    "LOCKS_MAY_STAY",
     "OneShot",
     "interrupt_thread",
     "leave_thread",

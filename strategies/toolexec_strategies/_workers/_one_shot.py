@@ -14,6 +14,7 @@ So an Interrupt never reaches what the thread does next.
 from __future__ import annotations
 
 import functools
+import logging
 import sys
 import threading
 import time
@@ -21,10 +22,12 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from toolexec import Interrupt
-from toolexec.lowlevel import CallState, warn_beside
+from toolexec.lowlevel import CallState
 from toolexec_strategies._workers import _gate
 
 R = TypeVar("R")
+
+_log = logging.getLogger("toolexec")
 
 # How soon a thread that stood where it may not be interrupted is looked at again.  Short beside any
 # grace, and 1,000 looks a second are no load.
@@ -32,7 +35,7 @@ AGAIN_S = 0.001
 
 # cpython issue 148874: there an exception that lands at a ``with`` can leave its lock taken, also
 # outside the code that the gate knows.
-_AFFECTED = sys.version_info[:2] == (3, 14)
+LOCKS_MAY_STAY = sys.version_info[:2] == (3, 14)
 _warned: list[bool] = []
 
 
@@ -42,9 +45,13 @@ class OneShot(Generic[R]):
     Args:
         call: The state of its call.
         failed: Makes a result of an exception.
+
+    Attributes:
+        ident: The thread's.
+        fired: Whether an Interrupt was raised.
     """
 
-    __slots__ = ("_call", "_failed", "_over", "_sent", "_token", "ident")
+    __slots__ = ("_call", "_failed", "_over", "_sent", "_token", "fired", "ident")
 
     def __init__(self, call: CallState, failed: Callable[[BaseException], R]) -> None:
         self._call = call
@@ -53,6 +60,7 @@ class OneShot(Generic[R]):
         self._sent = False
         self._over = False
         self.ident = 0
+        self.fired = False
 
     def run(self, body: Callable[[], R]) -> R | None:
         """Run ``body`` here, open to one Interrupt; None when that took the place of its result."""
@@ -74,7 +82,6 @@ class OneShot(Generic[R]):
         """
         if self._over or not self._token:  # not open yet, closed, or sent already
             return True
-        send, _ = _setters()  # before the look, which must not be old when something is raised
         if _gate.is_closed(self.ident):
             return False
         try:
@@ -83,16 +90,11 @@ class OneShot(Generic[R]):
             return True
         try:
             if self._call.deliver_once():
-                send(self.ident, Interrupt)
+                self.fired = True
+                _raise_in(self.ident, Interrupt)
         finally:
             self._sent = True
-        _warn_once()
         return True
-
-    @property
-    def fired(self) -> bool:
-        """Whether an Interrupt was raised."""
-        return self._sent
 
     def give_up(self) -> None:
         """The body was left behind: nothing is raised in it any more."""
@@ -120,9 +122,16 @@ class OneShot(Generic[R]):
         except IndexError:
             while not self._sent:  # taken: wait until it was really sent
                 time.sleep(0)
-            _, withdraw = _setters()
-            withdraw(self.ident, None)  # and take it back if it has not landed
+            _raise_in(self.ident, None)  # and withdraw it if it has not landed
         self._over = True
+
+
+def _raise_in(ident: int, exception: type[BaseException] | None) -> None:
+    send, withdraw = _setters()
+    if exception is None:
+        withdraw(ident, None)
+    else:
+        send(ident, exception)
 
 
 @functools.cache
@@ -136,10 +145,11 @@ def _setters() -> tuple[Callable[[int, type[BaseException]], int], Callable[[int
     return send, withdraw
 
 
-def _warn_once() -> None:
-    if _AFFECTED and not _warned:
+def warn_once() -> None:
+    """Say, where it is so, what an interrupt in a thread may have left behind."""
+    if LOCKS_MAY_STAY and not _warned:
         _warned.append(True)
-        warn_beside(
+        _log.warning(
             "toolexec: an interrupt was raised in a thread, which on Python 3.14 can leave a lock taken that a `with` "
             "was just taking; tools that lock much belong in the fork strategy, or set deliver='poll'"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolexec.lowlevel import MONOTONIC, Awaiting, Job, Outcome
 from toolexec_strategies._workers._cache import run_in_thread
-from toolexec_strategies._workers._one_shot import AGAIN_S, OneShot
+from toolexec_strategies._workers._one_shot import AGAIN_S, OneShot, warn_once
 
 
 class _Seat(OneShot["Outcome | Awaiting"]):
@@ -44,13 +44,14 @@ def start_in_thread(job: Job, awaitable: Callable[[Job, Any], None] | None = Non
 
 
 def interrupt_thread(job: Job) -> None:
-    """Raise Interrupt in the job's thread, once, if its body runs and does not poll; on the control thread.
-
-    While nothing may be raised there it looks again and again, until the call has settled.
-    """
+    """Raise Interrupt in the job's thread, once, if its body runs and does not poll; on the control thread."""
     seat = job.slot
-    if isinstance(seat, _Seat) and not job.polls and not job.settled and not seat.fire():
+    if not isinstance(seat, _Seat) or job.polls:
+        return
+    if not seat.fire():
         MONOTONIC.call_at(MONOTONIC.now() + AGAIN_S, partial(interrupt_thread, job))
+    elif seat.fired:
+        warn_once()
 
 
 def leave_thread(job: Job) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import _thread
-import sys
+import logging
 import time
 from collections.abc import Callable
 
-from toolexec.lowlevel import CallState, Outcome, Parcel
+from toolexec.lowlevel import CallState, Outcome, Parcel, has_hook, run_beside, start_beside
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._asked import Asked
 from toolexec_strategies._remote._serve import ended_by, stopped
-from toolexec_strategies._workers import AGAIN_S, OneShot
+from toolexec_strategies._workers import AGAIN_S, LOCKS_MAY_STAY, OneShot
 
-# cpython issue 148874: what an exception from outside cut at a ``with`` may have left a lock taken.
-_LOCKS_MAY_STAY = sys.version_info[:2] == (3, 14)
+_log = logging.getLogger("toolexec")
 
 
 class Asks:
@@ -35,10 +33,7 @@ class Asks:
         self._reader = _wire.Reader(fd)
         self._current: _Running | None = None
         self._early: _wire.AskWords | None = None
-        self._ended = _thread.allocate_lock()
-        self._ended.acquire()
-        # Not by threading: the interpreter would wait for it, and the program for the interpreter.
-        _thread.start_new_thread(self._listen, ())
+        start_beside(self._listen, "asks")
 
     def running(self, number: int, call: CallState, parcel: Parcel) -> None:
         """This call runs from now on."""
@@ -55,16 +50,10 @@ class Asks:
         outcome = current.shot.run(body)
         return stopped(call) if outcome is None else outcome
 
-    def over(self, call: CallState) -> None:
+    def over(self, _: CallState) -> None:
         """The body has ended; its hook has its time."""
         current, self._current = self._current, None
-        self.usable = True
-        if current is not None and call.asked:
-            self.usable = current.asked.wait() and not (_LOCKS_MAY_STAY and current.shot.fired)
-
-    def wait_for_end(self) -> None:
-        """Until the thread has ended: an interpreter must not be closed under it."""
-        self._ended.acquire()
+        self.usable = current is None or current.end()
 
     def _listen(self) -> None:
         try:
@@ -77,8 +66,6 @@ class Asks:
                     current.hear(words)
         except (EOFError, OSError, _wire.Garbled):
             pass
-        finally:
-            self._ended.release()
 
 
 class _Running:
@@ -86,11 +73,11 @@ class _Running:
 
     def __init__(self, number: int, call: CallState, parcel: Parcel) -> None:
         self.number = number
-        self.asked = Asked(call, parcel.loop)
         self.shot: OneShot[Outcome] = OneShot(call, lambda exc: ended_by(call, exc))
+        self._asked = Asked(call, parcel.loop)
         self._call = call
         self._polls = parcel.polls
-        self._token = [1]
+        self._token = [1]  # whoever pops it decides: the first ask, or the end of the body
 
     def hear(self, words: _wire.AskWords) -> None:
         """Tell the call and its hook, then interrupt the body; once, and on a thread of its own."""
@@ -98,12 +85,33 @@ class _Running:
             self._token.pop()
         except IndexError:
             return
-        self.asked.listen(lambda: words)
-        _thread.start_new_thread(self._interrupt, ())
+        self._asked.listen(lambda: words)
+        run_beside(self._interrupt, "interrupt")
+
+    def end(self) -> bool:
+        """The body is over: no ask is heard any more, and the hook has its time if one was.
+
+        Returns:
+            Whether all is as if there had been none: no hook goes on, no lock can have stayed taken.
+        """
+        try:
+            self._token.pop()
+        except IndexError:
+            if self._asked.wait():
+                return not (LOCKS_MAY_STAY and self.shot.fired)
+            if has_hook(self._call.runner):
+                _log.warning("toolexec: the hook of tool %r did not return within its grace", self._call.name)
+            return False
+        return True
 
     def _interrupt(self) -> None:
-        self.asked.wait()
-        self._call.cancel_once()
-        if not self._polls:
-            while not self.shot.fire():
-                time.sleep(AGAIN_S)
+        call = self._call
+        self._asked.wait()
+        call.cancel_once()
+        if self._polls:
+            return
+        while not self.shot.fire():
+            if not call.grace_left():  # it is left behind
+                self.shot.give_up()
+                return
+            time.sleep(AGAIN_S)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import struct
 import sys
 import threading
+import time
 from contextvars import Context
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from toolexec.lowlevel import join_beside
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._serve import answer
 from toolexec_strategies._remote._settings import apply_settings
@@ -19,6 +22,13 @@ WHERE: Final = "the interpreter"
 
 # Stands before the settings of each call: which one it is, so that an ask can name it.
 NUMBER: Final = struct.Struct("!Q")
+
+# What follows the answer: whether the interpreter is fit for another call, and whether the tool has
+# changed the environment, which in C is the whole process's.
+AFTERWARDS: Final = struct.Struct("!??")
+
+# How often it is looked whether the last thread has gone.  Nobody waits for that.
+_ALONE_S: Final = 0.01
 
 # Texts by which an extension module refuses to be loaded in a subinterpreter: CPython's own, and
 # what extensions say that keep state per process (numpy: in the context of a long error of advice).
@@ -34,14 +44,9 @@ def serve(requests: int, answers: int, asks: int) -> None:
         answers: A descriptor to write to.
         asks: A descriptor to read from which call has to stop.
     """
-    listener = Asks(asks)
-    try:
-        _serve(_wire.Reader(requests), answers, listener)
-    finally:
-        listener.wait_for_end()
-
-
-def _serve(reader: _wire.Reader, answers: int, asks: Asks) -> None:
+    reader = _wire.Reader(requests)
+    heard = Asks(asks)
+    environment = _environment()
     lock = threading.Lock()  # frames of a tool's several threads must not mix
     while True:
         try:
@@ -59,22 +64,43 @@ def _serve(reader: _wire.Reader, answers: int, asks: Asks) -> None:
                 if open_calls:
                     _wire.send(answers, (kind, payload))
 
-        adopt = partial(asks.running, number)
+        adopt = partial(heard.running, number)
         # A context of its own, so that what one call sets the next does not see.
         result = Context().run(
-            answer, request, post, WHERE, adopt=adopt, guard=asks.guard, ended=asks.over, hint=refusal
+            answer, request, post, WHERE, adopt=adopt, guard=heard.guard, ended=heard.over, hint=refusal
         )
         del request, settings, adopt
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):  # replaced or closed by the tool
                 stream.flush()
+        before, environment = environment, _environment()
+        afterwards = AFTERWARDS.pack(heard.usable, environment != before)
         with lock:
             open_calls.clear()
             try:
-                _wire.send(answers, (_wire.RESULT, result), (_wire.READY, b"1" if asks.usable else b""))
+                _wire.send(answers, (_wire.RESULT, result), (_wire.READY, afterwards))
             except OSError:
                 return
         del result, post
+
+
+def wait_until_alone() -> None:
+    """Wait, without a bound, until no other thread stands in this interpreter.
+
+    Closing it would wait for most of them, too.  But while one waits there, the end of the program
+    hangs; and under threads that threading does not know, CPython 3.14 crashes.
+    """
+    join_beside()
+    shutdown: Any = getattr(threading, "_shutdown")  # noqa: B009 - what closing calls; type checkers do not know it
+    shutdown()
+    while len(sys._current_frames()) > 1:  # noqa: SLF001 - documented; the tool has made those by _thread
+        time.sleep(_ALONE_S)
+
+
+def _environment() -> dict[Any, Any]:
+    # As in _settings: its undecoded form, because decoding it takes longer than a short call.
+    raw: Any = getattr(os.environ, "_data", os.environ)
+    return dict(raw)
 
 
 def refusal(exc: BaseException) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-import warnings
 import weakref
 
 from toolexec_strategies.interpreter._worker import Interpreter
@@ -26,9 +25,7 @@ class Pool:
 
     def __init__(self, most_idle: int) -> None:
         self.idle: list[Interpreter] = []
-        self.live: set[Interpreter] = set()
-        self._left: set[Interpreter] = set()
-        self._ending: set[Interpreter] = set()
+        self.live: set[Interpreter] = set()  # until they are closed
         self._most_idle = most_idle
         self._shut = False
         _pools.add(self)
@@ -38,8 +35,9 @@ class Pool:
         try:
             return self.idle.pop()  # the one used last is the warmest
         except IndexError:
-            inside = Interpreter()
+            inside = Interpreter(self.live.discard)
             self.live.add(inside)
+            inside.start()
             return inside
 
     def put(self, inside: Interpreter, *, usable: bool) -> None:
@@ -49,37 +47,32 @@ class Pool:
             if self._shut:  # looked at after the append: either this sees it, or `shut` sees the interpreter
                 self._drop_idle()
         else:
-            self._retire(inside)
+            inside.release()
 
     def leave(self, inside: Interpreter) -> None:
         """A call there was left behind: nobody waits for this one any more; it ends when the body does."""
-        self._left.add(inside)
-        self.live.discard(inside)
+        inside.left = True
         inside.end()
 
     def shut(self) -> None:
         """Close what is idle, wait for it (bounded), and have the others end after their calls."""
         self._shut = True
-        live = list(self.live)
-        for inside in live:
+        for inside in list(self.live):
             inside.end()
-        self._drop_idle()
-        _wait_for(live + list(self._ending))
-        if self._left:
-            # That a tool did not stop is said already, and CPython's own words at its end, with
-            # warnings made errors, would change the program's exit code.
-            warnings.filterwarnings("ignore", "remaining subinterpreters", RuntimeWarning)
+        self.close_idle()
 
     def close_idle(self) -> bool:
-        """Close what is idle and wait for it (bounded); whether none is left at all."""
+        """Close what is idle, and wait (bounded) for all that end; whether none is left at all."""
         self._drop_idle()
-        _wait_for(list(self._ending))
-        self._forget_ended()
-        return not self.live and not self._left and not self._ending
+        deadline = time.monotonic() + _END_S
+        for inside in list(self.live):
+            if inside.ending and not inside.left:
+                inside.gone.wait(max(0.0, deadline - time.monotonic()))
+        return not self.live
 
     def forget(self) -> None:
         """In a forked copy of the host, which has no other interpreters: close what was inherited."""
-        for inside in self.live | self._left | self._ending:
+        for inside in self.live:
             inside.forget()
             _forgotten.append(inside)
 
@@ -89,29 +82,7 @@ class Pool:
                 inside = self.idle.pop()
             except IndexError:
                 return
-            self._retire(inside)
-
-    def _retire(self, inside: Interpreter) -> None:
-        """End one that no call runs in.
-
-        It takes a few milliseconds, and the process must neither fork nor exit meanwhile: CPython crashes.
-        """
-        self._ending.add(inside)
-        self.live.discard(inside)
-        self._left.discard(inside)
-        inside.release()
-        self._forget_ended()
-
-    def _forget_ended(self) -> None:
-        for inside in list(self._ending):
-            if inside.gone.is_set():
-                self._ending.discard(inside)
-
-
-def _wait_for(ending: list[Interpreter]) -> None:
-    deadline = time.monotonic() + _END_S
-    for inside in ending:
-        inside.gone.wait(max(0.0, deadline - time.monotonic()))
+            inside.release()
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()

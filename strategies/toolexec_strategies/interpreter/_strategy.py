@@ -8,89 +8,14 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from toolexec import UnsendableError, WorkerLost
-from toolexec.lowlevel import Job, Outcome, Strategy, usable_cpus
+from toolexec.lowlevel import Job, Strategy, usable_cpus
 from toolexec_strategies._remote._carried import Carried
-from toolexec_strategies._remote._carry import pack_request
-from toolexec_strategies._remote._hear import hear
 from toolexec_strategies._remote._settings import current_folder
-from toolexec_strategies._remote._wire import AskWords, Garbled
 from toolexec_strategies._workers import retire_idle, run_in_thread
-from toolexec_strategies.interpreter._inside import WHERE
+from toolexec_strategies.interpreter._flight import Flight
 from toolexec_strategies.interpreter._pool import Pool
-from toolexec_strategies.interpreter._worker import Interpreter
 
 _log = logging.getLogger("toolexec")
-
-
-class _Flight:
-    """One job and the interpreter it runs in."""
-
-    __slots__ = ("inside", "job", "left", "strategy")
-
-    def __init__(self, strategy: InterpreterStrategy, job: Job) -> None:
-        self.strategy = strategy
-        self.job = job
-        self.inside: Interpreter | None = None
-        self.left = False
-
-    def fly(self) -> None:
-        """Run the call and deliver it; never raises."""
-        try:
-            self._fly()
-        except Exception as exc:  # noqa: BLE001 - a fault of ours; whoever waits must not wait for ever
-            error = WorkerLost(f"the interpreter strategy met an error of its own; please report it: {exc!r}")
-            self.job.deliver(Outcome("lost", exception=error))
-            _log.exception("toolexec: the interpreter strategy met an error of its own; please report it")
-
-    def _fly(self) -> None:
-        job, pool = self.job, self.strategy.pool
-        try:
-            payload = pack_request(job.to_send(), "interpreter", self.strategy.carried.values(job.context)).payload
-        except UnsendableError as exc:
-            job.slot = None
-            job.deliver(Outcome("unsendable", exception=exc))
-            return
-        inside = pool.take()
-        inside.calls += 1
-        # The order is half of a handshake: whoever asks sets the flag first and looks for this then.
-        self.inside = inside
-        if job.asked:
-            job.slot = None
-            pool.put(inside, usable=True)  # it has not heard of this call, and takes no ask of it for the next
-            job.deliver(job.stopped())
-            return
-        folder = current_folder()
-        try:
-            inside.request(payload)
-            del payload
-            outcome = hear(job, inside.reader, WHERE)
-            most = self.strategy.calls_per_interpreter
-            _, fit = inside.reader.frame()
-            usable = bool(fit) and not self.left and (most is None or inside.calls < most)
-        except (EOFError, OSError, Garbled) as exc:
-            usable = False
-            why = str(exc) if isinstance(exc, Garbled) else inside.failure
-            error = WorkerLost(f"the interpreter of tool {job.parcel.name!r} is lost: {why}")
-            outcome = Outcome("lost", exception=error)
-        self.strategy.note_folder(job.parcel.name, folder)
-        job.slot = None  # or job and flight would keep each other, arguments and all
-        # Before the delivery: the caller's next call shall find it.
-        pool.put(inside, usable=usable)
-        job.deliver(outcome)
-
-    def ask(self) -> None:
-        """Have the call interrupted; one that has no interpreter yet looks at its flag once it has."""
-        inside, call = self.inside, self.job.call
-        if inside is not None:
-            left = call.grace_left()
-            inside.ask(AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left, inside.calls))
-
-    def leave(self) -> None:
-        """The call was left behind, and its interpreter with it."""
-        self.left = True
-        if self.inside is not None:
-            self.strategy.pool.leave(self.inside)
 
 
 class InterpreterStrategy(Strategy):
@@ -133,7 +58,7 @@ class InterpreterStrategy(Strategy):
         self.calls_per_interpreter = _check_calls(calls_per_interpreter)
         self.carried = Carried(carry)
         self.pool = Pool(self.window or 1)
-        self._moved: list[bool] = []
+        self._noted: set[str] = set()
 
     def _default_window(self) -> int | None:
         return max(2, usable_cpus())
@@ -145,27 +70,37 @@ class InterpreterStrategy(Strategy):
         return f"needs Python 3.14 or newer (this is {sys.version_info[0]}.{sys.version_info[1]})"
 
     def start(self, job: Job) -> None:
-        flight = job.slot = _Flight(self, job)
+        flight = job.slot = Flight(self, job)
         run_in_thread(flight.fly)
 
     def ask(self, job: Job) -> None:
-        if isinstance(job.slot, _Flight):
+        if isinstance(job.slot, Flight):
             job.slot.ask()
 
     def leave(self, job: Job) -> None:
-        if isinstance(job.slot, _Flight):
+        if isinstance(job.slot, Flight):
             job.slot.leave()
 
-    def note_folder(self, name: str, before: str | None) -> None:
+    def moved(self, name: str, before: str | None) -> None:
         """Log, once, that the working folder, which is this whole process's, has changed during a call."""
         now = current_folder()
-        if now != before and not self._moved:
-            self._moved.append(True)
+        if now != before and "folder" not in self._noted:
+            self._noted.add("folder")
             _log.warning(
                 "toolexec: the working folder changed from %r to %r while tool %r ran in an interpreter; it is this "
                 "whole process's, and a tool there must not change it",
                 before,
                 now,
+                name,
+            )
+
+    def environment_changed(self, name: str) -> None:
+        """Log, once, that a tool has changed the environment, which in C is this whole process's."""
+        if "environment" not in self._noted:
+            self._noted.add("environment")
+            _log.warning(
+                "toolexec: tool %r changed os.environ in an interpreter; programs that this whole process starts may "
+                "find it changed, and a tool there must not change it",
                 name,
             )
 
