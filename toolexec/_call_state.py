@@ -272,8 +272,11 @@ class CallState:
     @property
     def hook_due(self) -> bool:
         """Whether the body has ended by an interrupt, and the hook has still to hear of it."""
-        # A lazy call's hook is run by whoever interrupts it.
-        return bool(self._hook) and self.delivered and self.asked and self.grace > 0 and not self.lazy
+        if not (self._hook and self.delivered and self.asked and self.grace > 0):
+            return False
+        # A lazy call's hook is run by whoever interrupts it.  A limit of time, or a caller who leaves,
+        # runs none; the thread that the ladder starts for that may come after the body's end.
+        return not (self.lazy and self.asks[0].tells)
 
     def take_hook(self) -> bool:
         """Whether the caller is the one to run the hook."""

@@ -138,7 +138,8 @@ class Job:
             ``deliver(stopped())`` is what is owed.
         """
         call = self.call
-        if not call.asked and call.barred is None:
+        # A worker's report that it has begun is a fact, whatever it was asked meanwhile.
+        if self.entry is None or (not call.asked and call.barred is None):
             self.begun = True
             self._owner._begun(self)
         # Looked at once more: who asks looks the other way round, whether it has begun; so one sees the other.

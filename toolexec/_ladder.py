@@ -5,7 +5,6 @@ All of it runs on the control thread (or, with a clock that is moved by hand, wh
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,11 +15,10 @@ from toolexec._clock import MONOTONIC
 from toolexec._control import CONTROL
 from toolexec._outcome import Outcome
 from toolexec._runner import has_hook
+from toolexec._warn import warn_beside
 
 if TYPE_CHECKING:
     from toolexec._task import Task
-
-_log = logging.getLogger("toolexec")
 
 # The hook of a body that still runs gets the second half; so does one that began before.  The last
 # quarter is for a process to obey SIGTERM.  From the design; no measurement behind it.
@@ -167,9 +165,9 @@ def _leave(task: Task) -> None:
     consequence = place.leave(job)
     note = "" if consequence is None else f"; {consequence}"
     if task._concluded is not None:  # only its hook hangs
-        _log.warning("toolexec: the hook of tool %r did not return within its grace%s", task.function.name, note)
+        warn_beside("toolexec: the hook of tool %r did not return within its grace%s", task.function.name, note)
         job.deliver(task._concluded)
         return
-    _log.warning("toolexec: tool %r did not stop within its grace and was left behind%s", task.function.name, note)
+    warn_beside("toolexec: tool %r did not stop within its grace and was left behind%s", task.function.name, note)
     stopped = job.stopped()
     job.deliver(Outcome("cancelled", exception=stopped.exception, reason=stopped.reason, abandoned=True))

@@ -21,6 +21,7 @@ from toolexec._return import backtrace, describe, error_form
 from toolexec._runner import Factory, entry, has_hook, interrupt_runner, resolve
 from toolexec._strategy import API_VERSION, Place, Strategy, usable_cpus
 from toolexec._timers import Timer, Timers
+from toolexec._warn import warn_beside
 
 __all__ = [
     "API_VERSION",
@@ -62,4 +63,5 @@ __all__ = [
     "settle_inner",
     "start_beside",
     "usable_cpus",
+    "warn_beside",
 ]

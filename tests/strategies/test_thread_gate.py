@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import queue
 import sys
 import threading
+import time
+import types
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import toolexec as tx
+from toolexec.lowlevel import MONOTONIC, catch_up
 from toolexec.testing import Gate
-from toolexec_strategies._workers import _gate, _one_shot
+from toolexec_strategies._workers import AGAIN_S, _gate, _one_shot
 
 ROUNDS = 25
 
 
-def standing_in(frame_of: Callable[[], Any]) -> bool:
-    """Whether the gate is closed for a thread that is inside ``frame_of``."""
-    thread = threading.Thread(target=frame_of, daemon=True)
+def comes_to_stand(body: Callable[[], object], *, closed: bool) -> None:
+    """Run ``body`` on a thread until the gate is closed, or open, for it there; ends the test if it never is.
+
+    A thread that begins or ends stands in ``threading``, so that it is to be asked while its body waits.
+    """
+    reached = threading.Event()
+
+    def run() -> None:
+        reached.set()
+        body()
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert thread.ident is not None
-    while thread.ident not in sys._current_frames():
-        pass
-    return _gate.is_closed(thread.ident)
+    assert reached.wait(10)
+    until(lambda: _gate.is_closed(thread.ident or 0) is closed)
+    assert thread.is_alive()
+
+
+def until(what: Callable[[], bool]) -> None:
+    """Look until it is so, which another thread brings about."""
+    limit = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < limit
+        time.sleep(0)
 
 
 def taken(lock: Any) -> bool:
@@ -46,6 +67,27 @@ def taken(lock: Any) -> bool:
     return found[0]
 
 
+def interrupt_in(wait: Callable[[], object], strategy: str | tx.Strategy = "thread") -> tx.Task:
+    """A call that was asked to stop, and looked at by the engine, where it waits in ``wait``."""
+    inside: list[int] = []  # not an Event: to set one is to stand in ``threading``
+
+    def body() -> None:
+        inside.append(1)
+        wait()
+
+    task = tx.tool(name="waits")(body).bind().task(strategy)
+    job: Any = task._job
+    until(lambda: bool(inside) and _gate.is_closed(job.slot.ident))
+    task.interrupt()
+    catch_up()  # the engine has looked at it once at least
+    assert not job.call.delivered
+    return task
+
+
+class _Silent(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None: ...
+
+
 def waiting_for(kind: str) -> tuple[Any, Callable[[], object]]:
     """A lock, and what waits for it."""
     if kind == "logging":
@@ -59,7 +101,7 @@ def waiting_for(kind: str) -> tuple[Any, Callable[[], object]]:
                 condition.notify_all()
 
         return condition, notify
-    if kind == "queue":
+    if kind == "put":
         line: queue.Queue[int] = queue.Queue()
         return line.mutex, partial(line.put, 1)
     lock = threading.Lock()
@@ -71,79 +113,123 @@ def waiting_for(kind: str) -> tuple[Any, Callable[[], object]]:
     return lock, take
 
 
-class _Silent(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None: ...
-
-
-@pytest.mark.parametrize("kind", ["logging", "condition", "with", "queue"])
+@pytest.mark.parametrize("kind", ["logging", "condition", "with", "put"])
 def test_a_thread_that_waits_for_a_lock_gives_it_back(kind: str) -> None:
     for _ in range(ROUNDS):
         lock, wait = waiting_for(kind)
-        inside = threading.Event()
-
-        def body(inside: Any = inside, wait: Any = wait) -> None:
-            inside.set()
-            wait()
-
         lock.acquire()
-        task = tx.tool(name="waits")(body).bind().task("thread")
-        assert inside.wait(10)
-        job: Any = task._job
-        while not _gate.is_closed(job.slot.ident):  # until it stands in the code that takes the lock
-            pass
-        task.interrupt()
-        while not job.asked:
-            pass
+        task = interrupt_in(wait)
         lock.release()
 
         assert task.wait(10).status in ("cancelled", "ok")
         assert not taken(lock)
 
 
+def test_a_thread_that_waits_for_another_that_imports_can_import_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for number in range(ROUNDS):
+        name = f"slow_module_{number}"
+        (tmp_path / f"{name}.py").write_text("import stopped_at\nstopped_at.begun.set(); stopped_at.go.wait(10)")
+        shared: Any = types.ModuleType("stopped_at")
+        shared.begun, shared.go = threading.Event(), threading.Event()
+        monkeypatch.setitem(sys.modules, "stopped_at", shared)
+        first = threading.Thread(target=importlib.import_module, args=(name,))
+        first.start()
+        assert shared.begun.wait(10)
+        task = interrupt_in(partial(importlib.import_module, name))
+        shared.go.set()
+
+        assert task.wait(10).status in ("cancelled", "ok")
+        first.join(10)
+        assert not first.is_alive()
+        again = threading.Thread(target=importlib.reload, args=(sys.modules[name],))
+        again.start()
+        again.join(10)
+        assert not again.is_alive()
+
+
 def test_the_gate_is_closed_at_a_with_entry_and_open_elsewhere() -> None:
-    lock, other = threading.Lock(), threading.Lock()
+    lock, event = threading.Lock(), threading.Event()
     lock.acquire()
-    other.acquire()
 
     def at_with() -> None:
         with lock:
             pass
 
-    def blocked() -> None:
-        other.acquire()
+    def at_acquire() -> None:
+        lock.acquire()
+        lock.release()
+
+    def inside_with() -> None:
+        with contextlib.nullcontext():
+            at_acquire()
+            time.sleep(0)
+
+    condition = threading.Condition(lock)
+
+    def in_threading() -> None:
+        with condition:
+            pass
 
     try:
-        assert standing_in(at_with)
-        assert not standing_in(blocked)
-        assert not standing_in(threading.Event().wait)
+        comes_to_stand(at_with, closed=True)
+        comes_to_stand(at_acquire, closed=False)
+        comes_to_stand(inside_with, closed=False)
+        comes_to_stand(in_threading, closed=True)
+        comes_to_stand(event.wait, closed=False)
     finally:
         lock.release()
-        other.release()
+        event.set()
 
 
 def test_an_interrupt_comes_once_the_gate_opens() -> None:
     """It is not lost: what closed the gate comes to an end, and the body is interrupted right after."""
-    lock, after = threading.Lock(), threading.Event()
-    lock.acquire()
+    lock, take = waiting_for("with")
 
-    @tx.tool
-    def waits() -> str:
-        with lock:
-            after.set()
+    def waits() -> None:
+        take()
         while True:
             for _ in range(1000):
                 pass
 
-    task = waits.bind().task("thread")
-    job: Any = task._job
-    while not (job.slot.ident and _gate.is_closed(job.slot.ident) and task.function.called):
-        pass
-    task.interrupt("enough")
-    assert not after.is_set()
+    lock.acquire()
+    task = interrupt_in(waits)
     lock.release()
 
-    assert ("cancelled", "enough") == (task.wait(10).status, task.wait().reason)
-    assert not task.wait().abandoned
+    assert ("cancelled", False) == (task.wait(10).status, task.wait().abandoned)
+
+
+def test_an_interrupt_is_tried_no_longer_than_the_call_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread may block for hours yet; nobody looks at it any more."""
+    looks: list[int] = []
+
+    def look(ident: int) -> bool:
+        looks.append(ident)
+        return True
+
+    monkeypatch.setattr(_gate, "is_closed", look)
+    begun, blocked = threading.Event(), threading.Event()
+
+    def blocks() -> None:
+        begun.set()
+        blocked.wait()
+
+    try:
+        with tx.strategy("thread", grace=0.1) as strategy:
+            task = tx.tool(name="blocks")(blocks).bind().task(strategy)
+            assert begun.wait(10)
+            task.interrupt()
+            assert task.wait(10).abandoned
+            seen, over = len(looks), threading.Event()
+            MONOTONIC.call_at(MONOTONIC.now() + 5 * AGAIN_S, over.set)
+            assert over.wait(10)
+    finally:
+        blocked.set()
+
+    assert seen > 1
+    assert seen == len(looks)
 
 
 @pytest.mark.parametrize("kind", ["event", "queue", "condition"])

@@ -58,6 +58,7 @@ def answer(
         outcome = ended_by(call, exc)
     if ended is not None:
         ended(call)
+    call.sink = None  # what a thread of its says from here on is no word of the next call's
     if judge is not None:
         outcome = judge(outcome)
     return pack_outcome(outcome, parcel, where, hint)

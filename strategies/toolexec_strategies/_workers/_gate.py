@@ -7,15 +7,25 @@ interrupted while they waited for ``logging``'s lock, half left it taken for eve
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import types
 from typing import Final
 
 # Where locks are taken all the time: nothing is raised while a thread's innermost frame is in there.
-# The engine's own code is no place for it either.
-_LOCKING: Final = frozenset({"threading", "logging", "queue", "importlib", "toolexec", "toolexec_strategies"})
+# The engine's own code is no place for it either.  (importlib has its frozen names until it is imported.)
+_LOCKING: Final = frozenset(
+    {
+        "threading",
+        "logging",
+        "queue",
+        "importlib",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
+        "toolexec",
+        "toolexec_strategies",
+    }
+)
 
 # But for this: it gives back what it takes, in a ``finally``.  Events, queues and conditions wait in
 # here; a loop that waits for one in slices would otherwise be out of reach nearly all the time (of
@@ -25,23 +35,33 @@ _WAIT: Final = threading.Condition.wait.__code__
 # The engine's, but tools of tests stand in it.
 _TOOLS_OF_TESTS: Final = "toolexec.testing"
 
+# The offsets of the instructions that call ``__enter__``, of the functions that were met; none of
+# them is kept alive for long.
+_with_entries: dict[types.CodeType, frozenset[int]] = {}
+_MOST_KNOWN = 1024
+
 
 def is_closed(ident: int) -> bool:
-    """Whether the thread stands where an Interrupt could leave a lock taken; quick, runs none of its code."""
+    """Whether the thread stands where an Interrupt could leave a lock taken; runs none of its code.
+
+    The answer holds until the caller gives up the GIL: so nothing here takes long that is done twice.
+    """
     frame = sys._current_frames().get(ident)  # noqa: SLF001 - documented, for all its underscore
     if frame is None:
         return False
     if frame.f_code is _WAIT:
         return False
-    name = str(frame.f_globals.get("__name__"))
-    if name.partition(".")[0] in _LOCKING and not name.startswith(_TOOLS_OF_TESTS):
+    name = frame.f_globals.get("__name__")
+    if isinstance(name, str) and name.partition(".")[0] in _LOCKING and not name.startswith(_TOOLS_OF_TESTS):
         return True
-    return frame.f_lasti in _with_entries(frame.f_code)
+    entries = _with_entries.get(frame.f_code)
+    if entries is None:
+        _learn(frame.f_code)
+        return True  # the thread may have gone on meanwhile: who asks again is told
+    return frame.f_lasti in entries
 
 
-@functools.lru_cache(maxsize=1024)
-def _with_entries(code: types.CodeType) -> frozenset[int]:
-    """The offsets of the instructions that call ``__enter__``."""
+def _learn(code: types.CodeType) -> None:
     import dis  # only an interrupt needs it
 
     entries: set[int] = set()
@@ -52,4 +72,6 @@ def _with_entries(code: types.CodeType) -> frozenset[int]:
         if name == "BEFORE_WITH" or (name == "CALL" and before == "LOAD_SPECIAL __enter__"):
             entries.add(instruction.offset)
         before = f"{name} {instruction.argrepr}"
-    return frozenset(entries)
+    if len(_with_entries) >= _MOST_KNOWN:
+        _with_entries.clear()
+    _with_entries[code] = frozenset(entries)

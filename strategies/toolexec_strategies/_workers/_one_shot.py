@@ -14,7 +14,6 @@ So an Interrupt never reaches what the thread does next.
 from __future__ import annotations
 
 import functools
-import logging
 import sys
 import threading
 import time
@@ -22,12 +21,10 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from toolexec import Interrupt
-from toolexec.lowlevel import CallState
+from toolexec.lowlevel import CallState, warn_beside
 from toolexec_strategies._workers import _gate
 
 R = TypeVar("R")
-
-_log = logging.getLogger("toolexec")
 
 # How soon a thread that stood where it may not be interrupted is looked at again.  Short beside any
 # grace, and 1,000 looks a second are no load.
@@ -82,6 +79,7 @@ class OneShot(Generic[R]):
         """
         if self._over or not self._token:  # not open yet, closed, or sent already
             return True
+        send, _ = _setters()  # before the look, which must not be old when something is raised
         if _gate.is_closed(self.ident):
             return False
         try:
@@ -91,7 +89,7 @@ class OneShot(Generic[R]):
         try:
             if self._call.deliver_once():
                 self.fired = True
-                _raise_in(self.ident, Interrupt)
+                send(self.ident, Interrupt)
         finally:
             self._sent = True
         return True
@@ -122,16 +120,9 @@ class OneShot(Generic[R]):
         except IndexError:
             while not self._sent:  # taken: wait until it was really sent
                 time.sleep(0)
-            _raise_in(self.ident, None)  # and withdraw it if it has not landed
+            _, withdraw = _setters()
+            withdraw(self.ident, None)  # and take it back if it has not landed
         self._over = True
-
-
-def _raise_in(ident: int, exception: type[BaseException] | None) -> None:
-    send, withdraw = _setters()
-    if exception is None:
-        withdraw(ident, None)
-    else:
-        send(ident, exception)
 
 
 @functools.cache
@@ -149,7 +140,7 @@ def warn_once() -> None:
     """Say, where it is so, what an interrupt in a thread may have left behind."""
     if LOCKS_MAY_STAY and not _warned:
         _warned.append(True)
-        _log.warning(
+        warn_beside(
             "toolexec: an interrupt was raised in a thread, which on Python 3.14 can leave a lock taken that a `with` "
             "was just taking; tools that lock much belong in the fork strategy, or set deliver='poll'"
         )

@@ -44,9 +44,12 @@ def start_in_thread(job: Job, awaitable: Callable[[Job, Any], None] | None = Non
 
 
 def interrupt_thread(job: Job) -> None:
-    """Raise Interrupt in the job's thread, once, if its body runs and does not poll; on the control thread."""
+    """Raise Interrupt in the job's thread, once, if its body runs and does not poll; on the control thread.
+
+    While nothing may be raised there it looks again and again, until the call has settled.
+    """
     seat = job.slot
-    if not isinstance(seat, _Seat) or job.polls:
+    if not isinstance(seat, _Seat) or job.polls or job.settled:
         return
     if not seat.fire():
         MONOTONIC.call_at(MONOTONIC.now() + AGAIN_S, partial(interrupt_thread, job))
