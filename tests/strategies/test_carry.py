@@ -143,7 +143,9 @@ def test_a_variable_that_no_worker_finds_is_refused(name: str) -> None:
         del sys.modules["made_by_hand"]
 
 
-@pytest.mark.parametrize("carry", [tools.USER, "user", ["user"], [None], 3], ids=["no list", "text", "names", "None", "number"])
+@pytest.mark.parametrize(
+    "carry", [tools.USER, "user", ["user"], [None], 3], ids=["no list", "text", "names", "None", "number"]
+)
 def test_what_is_no_list_of_variables_is_refused(name: str, carry: Any) -> None:
     with pytest.raises(TypeError, match=r"carry .* it takes a list of ContextVars"):
         tx.strategy(name, carry=carry)
