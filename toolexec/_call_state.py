@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolexec._beside import run_beside
-from toolexec._errors import Interrupt, _reasons
+from toolexec._errors import Interrupt
 
 if TYPE_CHECKING:
     from toolexec._clock import Clock
@@ -296,14 +295,3 @@ class CallState:
     def grace_left(self) -> float | None:
         """Seconds of the grace that are left, or None when it was not asked."""
         return None if self.ends_at is None else max(0.0, self.ends_at - self.clock.now())
-
-
-CURRENT: ContextVar[CallState | None] = ContextVar("toolexec_current_call", default=None)
-
-
-def _reason_here() -> str:
-    call = CURRENT.get()
-    return "interrupted" if call is None else call.reason
-
-
-_reasons.append(_reason_here)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from toolexec._call_state import CURRENT, CallState, Listener, Progress
+from toolexec._call_state import CallState, Listener, Progress
+from toolexec._here import CURRENT
 from toolexec._waiting import apark, check_timeout, park, refuse_running_loop
 
 

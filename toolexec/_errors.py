@@ -28,8 +28,10 @@ so that a tool's ``except Exception`` does not swallow a request to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from toolexec._here import CURRENT
 
 
 class ToolexecError(Exception):
@@ -179,14 +181,9 @@ class Interrupt(BaseException):
     """
 
     def __init__(self, reason: str | None = None) -> None:
-        # One that is raised in a thread from outside is made in that thread, without arguments.
-        self.reason = _reason_here() if reason is None else reason
-        super().__init__(self.reason)
-
-
-def _reason_here() -> str:
-    return _reasons[0]() if _reasons else "interrupted"
-
-
-# Who knows about calls puts in here what tells why the one that runs here was asked to stop.
-_reasons: list[Callable[[], str]] = []
+        if reason is None:
+            # To raise it in another thread Python takes only the class, and makes it there itself.
+            call = CURRENT.get()
+            reason = "interrupted" if call is None else call.reason
+        super().__init__(reason)
+        self.reason = reason

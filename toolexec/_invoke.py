@@ -6,7 +6,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolexec._call_state import CURRENT, CallState
+from toolexec._call_state import CallState
+from toolexec._here import CURRENT
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed
 from toolexec._runner import entry, resolve, yields_parts

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
-from toolexec._call_state import CURRENT, Ask, CallState, Progress
+from toolexec._call_state import Ask, CallState, Progress
 from toolexec._ctrl_c import pressed
 from toolexec._errors import WorkerLost
+from toolexec._here import CURRENT
 from toolexec._hook import arun_hook, run_hook
 from toolexec._invoke import Awaiting, invoke
 from toolexec._loop_kind import LoopKind

@@ -8,13 +8,14 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from toolexec._arguments import Plain
-from toolexec._call_state import CURRENT, Ask, CallState
+from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._deadline import check_limit, start_group_clock
 from toolexec._discovery import chosen, shared
 from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, WorkerLost
 from toolexec._group import LIVE, Group
+from toolexec._here import CURRENT
 from toolexec._job import Job, Parcel
 from toolexec._lifecycle import refuse_when_exiting
 from toolexec._loop_kind import running_loop
