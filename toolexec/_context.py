@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolexec import _openai
 from toolexec._arguments import excerpt
-from toolexec._call_state import check_reason
+from toolexec._call_state import Ask, check_reason
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._discovery import AUTO, chosen
 from toolexec._errors import DeclarationError, ForeignError, FormatError, ToolexecError
@@ -21,6 +21,7 @@ from toolexec._functions import Functions
 from toolexec._group import LIVE
 from toolexec._interrupt_when import interrupt_when
 from toolexec._json import is_array
+from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._openai import CallRecord
 from toolexec._return import Return, describe, render
@@ -242,16 +243,11 @@ class Context:
         if id is None:
             # First the flag, then a look at who is there; who starts a Group does it the other way round.
             self._asks.append(reason)
-            for group in list(LIVE):
-                if group._context is self:
-                    group.interrupt(reason, after_running=after_running)
-            return
-        self._stopped_ids.setdefault(id, reason)
-        for group in list(LIVE):
-            if group._context is self:
-                for task in group.tasks:
-                    if task.function.id == id:
-                        task.interrupt(reason, after_running=after_running)
+        else:
+            self._stopped_ids.setdefault(id, reason)
+        tasks = [task for group in list(LIVE) if group._context is self for task in group.tasks]
+        wanted = [task for task in tasks if id is None or task.function.id == id]
+        interrupt_all(wanted, Ask(reason, tells=True), after_running=after_running)
 
     cancel = interrupt
 

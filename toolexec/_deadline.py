@@ -87,12 +87,7 @@ def start_group_clock(group: Group, timeout: float) -> None:
         if task._job is not None:
             task._job.call.deadline = over
     ask = Ask(f"the group's time limit of {timeout:g} s is over", timeout=True)
-
-    def expire() -> None:
-        for task in group._tasks:
-            task._ask(ask)
-
-    group._undo.append(group._clock.call_at(over, expire))
+    group._undo.append(group._clock.call_at(over, partial(group._ask, ask)))
     if group._done():
         for undo in group._undo:
             undo()

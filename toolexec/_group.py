@@ -17,6 +17,7 @@ from toolexec._clock import Clock
 from toolexec._control import CONTROL
 from toolexec._errors import WaitTimeout, WrongLoop
 from toolexec._events import Event, Events, Settled
+from toolexec._ladder import ask_all, interrupt_all
 from toolexec._loop_kind import running_loop
 from toolexec._owning import aabort, abort, await_, wait
 from toolexec._waiting import Wakers, apark, check_timeout, refuse_running_loop, wake_all
@@ -161,15 +162,7 @@ class Group:
             reason: Why, in words fit for the model.
             after_running: What runs may finish, what waits never starts.
         """
-        ask = Ask(check_reason(reason), tells=True)
-        if after_running:
-            for task in self._tasks:
-                task._bar(ask)
-            return
-        # All are asked before the first hook runs here, which may take its time.
-        asked = [task for task in self._tasks if task._ask(ask)]
-        for task in asked:
-            task._tell_here()
+        interrupt_all(self._tasks, Ask(check_reason(reason), tells=True), after_running=after_running)
 
     cancel = interrupt
 
@@ -220,6 +213,10 @@ class Group:
     async def _await_all(self) -> tuple[Return, ...]:
         await self._await(self._all, self._done, self._tasks)
         return self._answer(None)
+
+    def _ask(self, ask: Ask) -> None:
+        """Ask every call to stop."""
+        ask_all(self._tasks, ask)
 
     def _be_driven(self) -> None:
         """Somebody waits: lazy calls may take their turn at windows and limits."""

@@ -5,7 +5,7 @@ All of it runs on the control thread (or, with a clock that is moved by hand, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,34 @@ _INNER_SHARE = 0.8
 
 # How long a killed worker's end may take to be reported: far more than the millisecond it takes.
 _REPORT_S = 1.0
+
+
+def ask_all(tasks: Sequence[Task], ask: Ask) -> list[Task]:
+    """Ask calls to stop; those for which that is new.
+
+    Stores and messages only, so any thread or signal handler may.  All are asked before the first is
+    stopped, or another would begin in its place.
+    """
+    try:
+        asked = [task for task in tasks if task._job is not None and task._return is None and task._job.call.ask(ask)]
+        for task in asked:
+            CONTROL.post(partial(climb, task))
+    except BaseException:  # a Ctrl-C in between: nobody would ask these again
+        for task in tasks:
+            if task._job is not None and ask in task._job.call.asks[:1]:
+                CONTROL.post(partial(climb, task))
+        raise
+    return asked
+
+
+def interrupt_all(tasks: Sequence[Task], ask: Ask, *, after_running: bool) -> None:
+    """Interrupt calls as their user wants it; any thread or signal handler."""
+    if after_running:
+        for task in tasks:
+            task._bar(ask)
+    else:
+        for task in ask_all(tasks, ask):  # a hook that runs here takes its time
+            task._tell_here()
 
 
 def climb(task: Task) -> None:
@@ -69,15 +97,11 @@ def bar(task: Task) -> None:
 def reach_inner(call: CallState) -> None:
     """Ask the calls that a call's body has started; an outer limit of time is for them an interrupt."""
     ask = Ask(call.reason)
-    for group in call.inner[:]:
-        for task in group._tasks:
-            job = task._job
-            if job is None:
-                continue
-            if job.call.ask(ask):
-                climb(task)
-            else:
-                _climb_faster(task)
+    tasks = [(task, task._job.call) for group in call.inner[:] for task in group._tasks if task._job is not None]
+    # All are asked before the first is stopped, or the next would begin in its place.
+    new = [inner.ask(ask) for _, inner in tasks]
+    for (task, _), is_new in zip(tasks, new, strict=True):
+        (climb if is_new else _climb_faster)(task)
 
 
 def finish_off(task: Task) -> None:

@@ -7,7 +7,7 @@ import queue
 from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC
 from toolexec._control import CONTROL
-from toolexec._ladder import reach_inner
+from toolexec._ladder import ask_all, reach_inner
 from toolexec._waiting import park
 
 # How long a worker waits for its own control thread to have reached its inner calls, and for their
@@ -39,11 +39,8 @@ def reach(call: CallState) -> None:
 
 def settle_inner(call: CallState) -> None:
     """In a worker that is about to end: stop the calls that the body has left behind, hooks included."""
-    ask = Ask("the call around it has ended")
     groups = call.inner[:]
-    for group in groups:
-        for task in group._tasks:
-            task._ask(ask)
+    ask_all([task for group in groups for task in group._tasks], Ask("the call around it has ended"))
     for group in groups:
         graces = [task._strategy.grace for task in group._tasks if task._strategy is not None]
         bound = call.grace_left()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolexec._call_state import Ask
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
-from toolexec._ladder import finish_off
+from toolexec._ladder import ask_all, finish_off
 from toolexec._loop_kind import running_loop
 from toolexec._waiting import Wakers, apark, park, wake_all
 
@@ -126,9 +126,7 @@ def _finish_off(owned: Sequence[Task]) -> None:
 
 def _ask_all(group: Group, owned: Sequence[Task], exc: BaseException) -> float:
     """Ask them; how many seconds to wait for them then."""
-    ask = Ask(f"its caller was stopped by {type(exc).__name__}")
-    for task in owned:
-        task._ask(ask)
+    ask_all(owned, Ask(f"its caller was stopped by {type(exc).__name__}"))
     graces = [task._strategy.grace for task in owned if task._strategy is not None and task._return is None]
     allowed = max(graces, default=0.0) + _SLACK_S
     parent = group._parent

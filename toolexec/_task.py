@@ -14,7 +14,7 @@ from toolexec._ctrl_c import REASON
 from toolexec._deadline import NO_LIMITS, start_clock
 from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
-from toolexec._ladder import bar, climb, finish_off, hook_begun
+from toolexec._ladder import ask_all, bar, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form
 from toolexec._waiting import Wakers, check_timeout, wake_all
@@ -133,11 +133,7 @@ class Task:
             reason: Why, in words fit for the model.
             after_running: Let it end by itself if it has begun.
         """
-        ask = Ask(check_reason(reason), tells=True)
-        if after_running:
-            self._bar(ask)
-        elif self._ask(ask):
-            self._tell_here()
+        interrupt_all([self], Ask(check_reason(reason), tells=True), after_running=after_running)
 
     cancel = interrupt
 
@@ -199,18 +195,8 @@ class Task:
             self._group._emit(Output(self, text))
 
     def _ask(self, ask: Ask) -> bool:
-        """Ask the call to stop: a store and a message, so any thread or signal handler may; whether that was new."""
-        job = self._job
-        if job is None or self._return is not None:
-            return False
-        try:
-            if not job.call.ask(ask):
-                return False
-            CONTROL.post(partial(climb, self))
-        except BaseException:  # a Ctrl-C between the two: nobody would ask again
-            CONTROL.post(partial(climb, self))
-            raise
-        return True
+        """Ask the call to stop, from any thread or signal handler; whether that was new."""
+        return bool(ask_all([self], ask))
 
     def _tell_here(self) -> None:
         """Where nothing is raised into a body, its hook is told on the thread that interrupts."""
@@ -235,9 +221,9 @@ class Task:
         again = bool(group._pressed)
         group._pressed.append(exc)
         self._settle(job, Outcome("cancelled", exception=Interrupt(REASON), reason=REASON))
-        for task in group._tasks:
-            task._ask(Ask(REASON))
-            if again:
+        ask_all(group._tasks, Ask(REASON))
+        if again:
+            for task in group._tasks:
                 CONTROL.post(partial(finish_off, task))
         wake_all(group._all)  # whoever is leaving already need not wait any longer
 
