@@ -136,11 +136,15 @@ class Job:
 
         Returns:
             False when the call was asked to stop before: then the body must not run, and
-            ``deliver(stopped())`` is what is owed.
+            ``deliver(stopped())`` is what is owed.  (A worker's report is of a body that runs; it is
+            told by ``ask``.)
         """
         call = self.call
-        # A worker's report that it has begun is a fact, whatever it was asked meanwhile.
-        if self.entry is None or (not call.asked and call.barred is None):
+        if self.entry is None:
+            self.begun = True
+            self._owner._begun(self)
+            return not call.asked
+        if not call.asked and call.barred is None:
             self.begun = True
             self._owner._begun(self)
         # Looked at once more: who asks looks the other way round, whether it has begun; so one sees the other.

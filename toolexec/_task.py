@@ -159,6 +159,8 @@ class Task:
     # For the job
 
     def _begun(self, job: Job) -> None:
+        if self._return is not None:  # a report from a worker that was left behind meanwhile
+            return
         self._begun_at = self._group._clock.now()
         self.function._called = True
         self._trace_start()
