@@ -126,6 +126,7 @@ class CallState:
 
     __slots__ = (
         "_deliverable",
+        "_first",
         "_hook",
         "asks",
         "barred",
@@ -179,6 +180,7 @@ class CallState:
         self.told = False
         self._deliverable = [1]
         self._hook = [1]
+        self._first = [1]
 
     # Being asked
 
@@ -276,6 +278,19 @@ class CallState:
         # A lazy call's hook is run by whoever interrupts it.  A limit of time, or a caller who leaves,
         # runs none; the thread that the ladder starts for that may come after the body's end.
         return not (self.lazy and self.asks[0].tells)
+
+    @property
+    def hook_taken(self) -> bool:
+        """Whether somebody runs the hook, or has run it."""
+        return not self._hook
+
+    def meet(self) -> bool:
+        """Whether the caller is the second of the two that have to be through: the body, and a hook beside it."""
+        try:
+            self._first.pop()
+        except IndexError:
+            return True
+        return False
 
     def take_hook(self) -> bool:
         """Whether the caller is the one to run the hook."""

@@ -14,13 +14,22 @@ from toolexec._runner import has_hook, interrupt_runner
 _log = logging.getLogger("toolexec")
 
 
-def run_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
+def run_hook(call: CallState, loop: LoopKind = "asyncio") -> bool:
     """Run the hook of a call's runner on this thread, unless somebody has; what it raises is logged.
 
     An async one gets a loop of its own.
+
+    Returns:
+        Whether it was run here.
     """
-    if not _take(call):
-        return
+    if not take_hook(call):
+        return False
+    run_taken_hook(call, loop)
+    return True
+
+
+def run_taken_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
+    """:func:`run_hook`, for who has taken it."""
     try:
         result: object = interrupt_runner(call.runner)
         if inspect.isawaitable(result):
@@ -38,7 +47,7 @@ def run_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
 
 async def arun_hook(call: CallState) -> None:
     """:func:`run_hook` in the running loop; raises only its own cancellation, and a person's Ctrl-C."""
-    if not _take(call):
+    if not take_hook(call):
         return
     try:
         result: Any = interrupt_runner(call.runner)
@@ -52,7 +61,8 @@ async def arun_hook(call: CallState) -> None:
         _note(call, exc)
 
 
-def _take(call: CallState) -> bool:
+def take_hook(call: CallState) -> bool:
+    """Whether the caller is the one to run the hook, and there is one."""
     return has_hook(call.runner) and call.take_hook()
 
 

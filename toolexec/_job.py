@@ -11,7 +11,7 @@ from toolexec._call_state import Ask, CallState, Progress
 from toolexec._ctrl_c import pressed
 from toolexec._errors import WorkerLost
 from toolexec._here import CURRENT
-from toolexec._hook import arun_hook, run_hook
+from toolexec._hook import arun_hook, run_hook, run_taken_hook
 from toolexec._invoke import Awaiting, invoke
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed, stopped
@@ -71,9 +71,9 @@ class Owner(Protocol):
 class Job:
     """One attempt at one call.
 
-    A strategy gets it in ``start`` and owes it exactly one ``deliver``.  In between it calls
-    ``begin`` right before the body, and then ``body``, ``await abody`` or whatever runs the
-    ``parcel`` elsewhere.
+    A strategy gets it in ``start`` and owes it exactly one ``finish`` (``await afinish`` in a loop;
+    ``deliver`` where a worker has run the hook, or no body has begun).  In between it calls ``begin``
+    right before the body, and then ``body``, ``await abody`` or whatever runs the ``parcel`` elsewhere.
 
     Attributes:
         parcel: The call itself.
@@ -86,7 +86,18 @@ class Job:
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    __slots__ = ("_owner", "begun", "call", "context", "entry", "generation", "is_async", "parcel", "slot")
+    __slots__ = (
+        "_concluded",
+        "_owner",
+        "begun",
+        "call",
+        "context",
+        "entry",
+        "generation",
+        "is_async",
+        "parcel",
+        "slot",
+    )
 
     def __init__(
         self,
@@ -108,6 +119,7 @@ class Job:
         self.generation = next(_generations)
         self.begun = False
         self.slot: Any = None
+        self._concluded: Outcome | None = None
 
     @property
     def asked(self) -> bool:
@@ -189,7 +201,7 @@ class Job:
         Not before: whoever waits may count on the hook having run.  Should it hang, the ladder
         delivers the outcome without it.  A Ctrl-C that ended the body goes to whoever waits.
         """
-        if self._ended_by_ctrl_c(outcome):
+        if self._ended_by_ctrl_c(outcome) or self._is_left_to_hook(outcome):
             return
         try:
             if self.call.hook_due:
@@ -200,7 +212,7 @@ class Job:
 
     async def afinish(self, outcome: Outcome) -> None:
         """:meth:`finish` in the loop that ran the body, as part of its task, shielded where the loop needs that."""
-        if self._ended_by_ctrl_c(outcome):
+        if self._ended_by_ctrl_c(outcome) or self._is_left_to_hook(outcome):
             return
         try:
             if self.call.hook_due:
@@ -216,10 +228,35 @@ class Job:
         self.ctrl_c(ctrl_c)
         return True
 
+    def _is_left_to_hook(self, outcome: Outcome) -> bool:
+        """Whether the hook runs on the thread of who interrupts, and still does: that one delivers then."""
+        call = self.call
+        if not call.lazy or not call.hook_taken:
+            return False
+        self._concluded = outcome
+        self._owner._conclude(self, outcome)
+        return not call.meet()
+
     def run_hook(self) -> None:
         """Run the tool's hook on this thread, unless it ran; never raises."""
         # A copy: the context itself may be entered, by the body that still runs.
-        self.context.copy().run(run_hook, self.call, self.parcel.loop)
+        ran = True
+        try:
+            ran = self.context.copy().run(run_hook, self.call, self.parcel.loop)
+        finally:
+            if ran:
+                self._hook_over()
+
+    def run_taken_hook(self) -> None:
+        """:meth:`run_hook`, for who has taken it."""
+        try:
+            self.context.copy().run(run_taken_hook, self.call, self.parcel.loop)
+        finally:
+            self._hook_over()
+
+    def _hook_over(self) -> None:
+        if self.call.lazy and self.call.meet() and self._concluded is not None:
+            self.deliver(self._concluded)
 
     async def arun_hook(self) -> None:
         """:meth:`run_hook` in the running loop, as part of a task whose context is the job's."""

@@ -13,8 +13,8 @@ from toolexec._beside import run_beside
 from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC
 from toolexec._control import CONTROL
+from toolexec._hook import take_hook
 from toolexec._outcome import Outcome
-from toolexec._runner import has_hook
 from toolexec._warn import warn_beside
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def climb(task: Task) -> None:
         return
     call = job.call
     grace = _limit_grace(call, strategy.grace)
-    if place.lazy and grace > 0 and not call.asks[0].tells and has_hook(call.runner):
+    if place.lazy and grace > 0 and not call.asks[0].tells and take_hook(call):
         # Nothing is raised into a body on its waiter's thread: its hook is all that can be told.
-        run_beside(job.run_hook, "hook")
+        run_beside(job.run_taken_hook, "hook")
     if not task._handed or (task._begun_at is None and not strategy.isolated):
         # It has not begun, and will not: who starts it looks at the flag first.
-        job.deliver(job.stopped())
+        job.finish(job.stopped())
         return
     reach_inner(call)
     call.notify()

@@ -48,7 +48,7 @@ class Place(ABC):
 
     @abstractmethod
     def start(self, job: Job) -> None:
-        """Start a job: arrange for ``job.begin()``, its body and one ``job.deliver()``."""
+        """Start a job: arrange for ``job.begin()``, its body and one ``job.finish()``."""
 
     def ask(self, job: Job) -> None:
         """Deliver an interrupt to a job in flight; ``job.call`` says already that it was asked.

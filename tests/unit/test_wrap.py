@@ -287,9 +287,9 @@ def stand(gate: Gate, seen: list[str]) -> None:
     """Stay until interrupted."""
     call = tx.current_call()
     assert call is not None
-    gate.arrive()
-    call.wait_interrupted()
-    seen.append("interrupted")
+    with call.on_interrupt(lambda: seen.append("interrupted")):  # not after the block: it may end by an Interrupt
+        gate.arrive()
+        call.wait_interrupted()
 
 
 async def astand(gate: Gate, seen: list[str]) -> None:
@@ -342,11 +342,11 @@ def test_ctrl_c_in_a_waiting_caller_interrupts_it() -> None:
 
     @tx.wrap(strategy="thread")
     def pressed() -> None:
-        signal.pthread_kill(main, signal.SIGINT)
         call = tx.current_call()
         assert call is not None
-        call.wait_interrupted()
-        seen.append("interrupted")
+        with call.on_interrupt(lambda: seen.append("interrupted")):
+            signal.pthread_kill(main, signal.SIGINT)
+            call.wait_interrupted()
 
     with pytest.raises(KeyboardInterrupt):
         pressed()

@@ -48,4 +48,4 @@ class PoolStrategy(Strategy):
 def _run(job: Job) -> None:
     outcome = job.body() if job.begin() else job.stopped()
     assert isinstance(outcome, Outcome)  # only hand_over=True leaves something to be awaited
-    job.deliver(outcome)
+    job.finish(outcome)
