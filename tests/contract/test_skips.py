@@ -23,8 +23,29 @@ ONE_AT_A_TIME = {
     "check_own_window",
     "check_max_in_flight",
     "check_one_held_up_holds_up_no_other",
+    "check_interrupt_of_several",
+    "check_interrupt_of_one_task",
+    "check_each_call_has_its_hook",
+    "check_awaiter_of_one_task_is_cancelled",
+    "check_waiting_without_owning",
+    "check_leaving_a_loop_over_returns",
+    "check_wait_cut_short",
 }
 CONCURRENT = {"check_calls_never_overlap", "check_poll_starts_nothing"}
+# On its caller's thread nothing is raised into a body, nor is it left behind: that thread is needed.
+ON_THE_CALLERS_THREAD = {
+    "check_hook_of_a_body_that_goes_on",
+    "check_hook_that_hangs",
+    "check_left_behind",
+    "check_left_behind_at_a_deadline",
+    "check_no_hook_without_delivery",
+    "check_wait_ends_within_grace",
+}
+BESIDE_THE_CALLER = {"check_waited_for_to_its_end"}
+ONLY_TELLS = {"check_interrupt_of_a_body_that_does_not_ask", "check_hook_of_a_body_that_does_not_ask"}
+CANNOT_KILL = {"check_killed"}
+CAN_KILL = {"check_left_behind", "check_left_behind_at_a_deadline"}
+DIES_WITH_ITS_TOOL = {"check_worker_death", "check_place_of_the_dead_is_given_back"}
 IN_PROCESS = {
     "check_where_isolated_bodies_run",
     "check_bodies_do_not_wait_for_each_others_lock",
@@ -34,7 +55,6 @@ IN_PROCESS = {
     "check_result_that_cannot_travel_back",
     "check_exception_that_cannot_travel",
     "check_large_values",
-    "check_worker_death",
 }
 ISOLATED = {
     "check_where_sync_bodies_run",
@@ -43,19 +63,29 @@ ISOLATED = {
     "check_siblings_started_from_different_contexts",
     "check_instance_is_shared",
     "check_values_are_passed_by_identity",
+    "check_late_progress_is_dropped",
+    "check_hook_of_a_body_that_goes_on",
+    "check_no_hook_without_delivery",
 }
 ON_A_LOOP = {"check_own_loop_of_the_wanted_kind"}
-NO_NESTING = {"check_nested_groups_deeper_than_the_window", "check_nested_call_of_what_it_holds"}
+NO_NESTING = {
+    "check_nested_groups_deeper_than_the_window",
+    "check_nested_call_of_what_it_holds",
+    "check_interrupt_reaches_inner_calls",
+    "check_deadline_is_an_interrupt_for_inner_calls",
+}
+
+_THREADS = CONCURRENT | IN_PROCESS | BESIDE_THE_CALLER | CANNOT_KILL | DIES_WITH_ITS_TOOL
 
 SKIPPED = {
-    "sequential": ONE_AT_A_TIME | IN_PROCESS,
-    "thread": CONCURRENT | IN_PROCESS,
-    "asyncio": CONCURRENT | IN_PROCESS | ON_A_LOOP,
-    "trio": CONCURRENT | IN_PROCESS | ON_A_LOOP,
-    "fork": CONCURRENT | ISOLATED,
+    "sequential": (ONE_AT_A_TIME | IN_PROCESS | ON_THE_CALLERS_THREAD | ONLY_TELLS | CANNOT_KILL | DIES_WITH_ITS_TOOL),
+    "thread": _THREADS,
+    "asyncio": _THREADS | ON_A_LOOP,
+    "trio": _THREADS | ON_A_LOOP,
+    "fork": CONCURRENT | ISOLATED | BESIDE_THE_CALLER | CAN_KILL,
     # A crash in an interpreter is the host's.
-    "interpreter": CONCURRENT | ISOLATED | NO_NESTING | {"check_worker_death"},
-    "pool": CONCURRENT | IN_PROCESS | NO_NESTING,
+    "interpreter": CONCURRENT | ISOLATED | BESIDE_THE_CALLER | CANNOT_KILL | NO_NESTING | DIES_WITH_ITS_TOOL,
+    "pool": _THREADS | ONLY_TELLS | NO_NESTING,
 }
 
 

@@ -24,7 +24,7 @@ class Thread(Strategy):
         threading.Thread(target=self.work, args=(job,), daemon=True).start()
 
     def work(self, job: Job) -> None:
-        job.deliver(self.body(job) if job.begin() else job.stopped())
+        job.finish(self.body(job) if job.begin() else job.stopped())
 
     def body(self, job: Job) -> Outcome:
         outcome = job.body()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Literal, Protocol, TypeVar
 
-from toolexec import Group, Return
+from toolexec import Event, Group, Return
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -27,14 +27,19 @@ class Waitable(Protocol[T_co]):
     def __await__(self) -> Generator[Any, Any, T_co]: ...
 
 
-def settle(driver: Driver, start: Callable[[], Waitable[T]]) -> T:
+def settle(driver: Driver, start: Callable[[], Waitable[T]], limit: float | None = LIMIT_S) -> T:
     """Start something where the driver waits (inside its loop), and wait for it in the driver's way.
+
+    Args:
+        driver: The driver.
+        start: Starts it.
+        limit: For the sync driver, whose limit counts by the Context's clock; None where that is moved by hand.
 
     Raises:
         TimeoutError: It has not settled for longer than any check may take.
     """
     if driver == "sync":
-        return start().wait(LIMIT_S)
+        return start().wait(limit)
 
     async def main() -> T:
         return await start()
@@ -56,6 +61,25 @@ def collect(driver: Driver, start: Callable[[], Group], each: Callable[[int], ob
             seen.append(ret)
             each(len(seen))
         return seen
+
+    return run(driver, main)
+
+
+def walk(
+    driver: Driver, start: Callable[[], Group], ready: Callable[[], object] = lambda: None
+) -> tuple[list[Event], Group]:
+    """Start a Group and go through its events to the end; ``ready`` is called when none can be missed any more."""
+    if driver == "sync":
+        group = start()
+        events = group.events()
+        ready()
+        return list(events), group
+
+    async def main() -> tuple[list[Event], Group]:
+        group = start()
+        events = group.events()
+        ready()
+        return [event async for event in events], group
 
     return run(driver, main)
 
@@ -105,3 +129,35 @@ async def in_company(driver: Driver, main: Awaitable[T], company: Callable[[], A
         return await main
     finally:
         await task
+
+
+async def cancelled_when(
+    driver: Driver, wait: Callable[[], Awaitable[object]], moment: Callable[[], Awaitable[object]]
+) -> None:
+    """Await something as a task of its own, and cancel that when the moment has come.
+
+    Raises:
+        AssertionError: It ended otherwise than by being cancelled.
+    """
+    ended: list[object] = []
+
+    async def waiting() -> None:
+        ended.append(await wait())
+
+    if driver == "trio":
+        import trio
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(waiting)
+            await moment()
+            nursery.cancel_scope.cancel()
+    else:
+        import asyncio
+
+        task = asyncio.ensure_future(waiting())
+        await moment()
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+    assert not ended, f"it ended, with {ended}, before it was cancelled"

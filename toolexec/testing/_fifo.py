@@ -6,6 +6,8 @@ import os
 import select
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from toolexec.lowlevel import running_loop
@@ -14,8 +16,9 @@ from toolexec.lowlevel import running_loop
 # test: so the error that comes out is the one that names what was waited for.
 TIMEOUT_S = 20.0
 
-# A thread that is blocked in one long system call would see an Interrupt only at its end.
-_SLICE_MS = 50
+# A thread that is blocked in one long system call would see an Interrupt only at its end.  Short,
+# because many checks wait for just that; a wake-up costs some microseconds.
+_SLICE_MS = 10
 
 
 def make(path: str) -> int:
@@ -39,31 +42,23 @@ def ring(path: str) -> None:
         os.close(fd)
 
 
-def await_ring(path: str, timeout: float, waited_for: str) -> None:
-    """Block this thread until ``path`` is readable, reading nothing.
-
-    Raises:
-        TimeoutError: It was not within ``timeout`` seconds; the text says ``waited_for``.
-        BrokenPipeError: Whoever held it closed it without ringing.
-    """
+@contextmanager
+def opened(path: str) -> Generator[int]:
+    """The end of ``path`` to wait at for a ring, by :func:`wait_readable`; nothing is to be read from it."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        wait_readable(fd, timeout, waited_for)
-    finally:
-        os.close(fd)
-
-
-async def aawait_ring(path: str, timeout: float, waited_for: str) -> None:
-    """:func:`await_ring` from a task of asyncio or trio, without blocking its loop."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        await await_readable(fd, timeout, waited_for)
+        yield fd
     finally:
         os.close(fd)
 
 
 def wait_readable(fd: int, timeout: float, waited_for: str) -> None:
-    """Block this thread until there is something to read; raises as :func:`await_ring`."""
+    """Block this thread until there is something to read.
+
+    Raises:
+        TimeoutError: There was not within ``timeout`` seconds; the text says ``waited_for``.
+        BrokenPipeError: Whoever held it closed it without ringing.
+    """
     until = time.monotonic() + timeout
     while not _readable(fd, _SLICE_MS, waited_for):
         if time.monotonic() > until:
@@ -98,6 +93,11 @@ async def _await_in_asyncio(fd: int, timeout: float) -> None:
         await asyncio.wait([readable], timeout=timeout)
     finally:
         loop.remove_reader(fd)
+
+
+def is_readable(fd: int) -> bool:
+    """Whether there is something to read."""
+    return _readable(fd, 0, "looking whether there is something to read")
 
 
 def _readable(fd: int, timeout_ms: int, waited_for: str) -> bool:

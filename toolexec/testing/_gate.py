@@ -101,12 +101,25 @@ class Gate:
         finally:
             os.close(fd)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the test has opened it; holds nothing meanwhile, and so is for who may be stopped for good anywhere.
+
+        Raises:
+            FileNotFoundError: The test has left.
+        """
+        with _fifo.opened(self._door) as door:
+            return _fifo.is_readable(door)
+
     def pass_through(self, label: str = "", *, timeout: float = TIMEOUT_S) -> None:
         """Arrive, and block this thread until the test opens the gate."""
-        self.arrive(label)
-        _fifo.await_ring(self._door, timeout, f"standing at a gate that nobody opened ({label!r})")
+        # Opened first: whoever is interrupted once it was seen here leaves no descriptor half-way in its hands.
+        with _fifo.opened(self._door) as door:
+            self.arrive(label)
+            _fifo.wait_readable(door, timeout, f"standing at a gate that nobody opened ({label!r})")
 
     async def apass_through(self, label: str = "", *, timeout: float = TIMEOUT_S) -> None:
         """Arrive, and wait until the test opens the gate, without blocking the loop (asyncio or trio)."""
-        self.arrive(label)
-        await _fifo.aawait_ring(self._door, timeout, f"standing at a gate that nobody opened ({label!r})")
+        with _fifo.opened(self._door) as door:
+            self.arrive(label)
+            await _fifo.await_readable(door, timeout, f"standing at a gate that nobody opened ({label!r})")

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from contextlib import ExitStack
+from typing import Any, Literal, Self, overload
 
-from toolexec import Context, Function, Functions, Progress, Return, Strategy, StrategyUnavailable, Tracer
-from toolexec.testing._drivers import Driver, collect, settle
+from toolexec import (
+    Clock,
+    Context,
+    Function,
+    Functions,
+    Group,
+    Progress,
+    Return,
+    Strategy,
+    StrategyUnavailable,
+    Task,
+    Tracer,
+)
+from toolexec.lowlevel import MONOTONIC
+from toolexec.testing._bench import Bench
+from toolexec.testing._drivers import LIMIT_S, Driver, collect, settle
 from toolexec.testing._gate import Gate
 from toolexec.testing._journal import Journal
 from toolexec.testing._rendezvous import Rendezvous
 from toolexec.testing._threads import beside
 
 Home = Literal["caller", "thread", "asyncio", "trio", "process", "interpreter"]
+Interrupts = Literal["raises", "tells"]
+
+# Long enough for a body that does as it is told, on a machine that is busy; an admitted guess.
+HASTY_S = 0.2
 
 
 def _unheard(_: object) -> None:
@@ -38,6 +56,9 @@ class Harness:
         concurrent: Whether the calls of one Group may overlap.
         survives_death: Whether a tool may end the process it runs in and only its own call is lost.
         nests: Whether a tool may run calls itself, by the strategy's name; it has to be installed then.
+        interrupts: What an interrupt does to a body that does not ask for it: it "raises" an exception in
+            it (in an async one the loop's own), or only "tells", and leaves it to ask.
+        kills: Whether a body that ignores it is killed at the end of its grace; else it is left behind.
         scale: How many calls the checks for leaks make: 1.0 is 300 Groups of three and 1,000 calls.
         driver: How the caller waits.
     """
@@ -52,6 +73,8 @@ class Harness:
         concurrent: bool = True,
         survives_death: bool = False,
         nests: bool = False,
+        interrupts: Interrupts = "tells",
+        kills: bool = False,
         scale: float = 1.0,
         driver: Driver = "sync",
     ) -> None:
@@ -65,6 +88,8 @@ class Harness:
             concurrent: See the class.
             survives_death: See the class.
             nests: See the class.
+            interrupts: See the class; who overrides ``ask`` says "raises".
+            kills: See the class; who overrides ``kill`` says True.
             scale: See the class; a strategy whose calls are slow gets a smaller one.
             driver: See the class; ``under`` gives the others.
         """
@@ -75,9 +100,11 @@ class Harness:
         self.concurrent = concurrent
         self.survives_death = survives_death
         self.nests = nests
+        self.interrupts: Interrupts = interrupts
+        self.kills = kills
         self.scale = scale
         self.driver: Driver = driver
-        self._bench = _Bench()
+        self._bench = Bench()
 
     def __repr__(self) -> str:
         return f"<Harness {self.name!r}, waiting under {self.driver}>"
@@ -109,17 +136,25 @@ class Harness:
         self._bench.clear()
 
     def rest(self) -> None:
-        """Close the strategy object; the next use makes another."""
-        strategy, self._bench.strategy = self._bench.strategy, None
-        if strategy is not None:
-            strategy.close()
+        """Close the strategy objects; the next use makes others."""
+        while self._bench.strategies:
+            self._bench.strategies.popitem()[1].close()
 
     @property
     def strategy(self) -> Strategy:
         """The strategy object that the checks share."""
-        if self._bench.strategy is None:
-            self._bench.strategy = self.make()
-        return self._bench.strategy
+        return self._shared()
+
+    @property
+    def hasty(self) -> Strategy:
+        """Another one that they share, with so short a grace that a check may wait until it is over."""
+        return self._shared(grace=HASTY_S)
+
+    def _shared(self, **options: float) -> Strategy:
+        strategies, key = self._bench.strategies, options.get("grace")
+        if key not in strategies:
+            strategies[key] = self.make(**options)
+        return strategies[key]
 
     # What a check needs to put calls into order
 
@@ -144,6 +179,7 @@ class Harness:
         *,
         strategy: Strategy | None = None,
         tracer: Tracer | None = None,
+        clock: Clock | None = None,
     ) -> Functions:
         """Pending calls of a new Context under this strategy.
 
@@ -152,9 +188,21 @@ class Harness:
             calls: Call dicts, or pairs of tool name and arguments, which get the ids ``c0``, ``c1``, ...
             strategy: Another object than the shared one.
             tracer: The Context's.
+            clock: The Context's.
         """
+        return self.context(tools, strategy=strategy, tracer=tracer, clock=clock).receive(records(calls))
+
+    def context(
+        self,
+        tools: Sequence[Any],
+        *,
+        strategy: Strategy | None = None,
+        tracer: Tracer | None = None,
+        clock: Clock | None = None,
+    ) -> Context:
+        """A new Context under this strategy; the options are those of ``receive``."""
         own = self.strategy if strategy is None else strategy
-        return Context(tools, strategy=own, tracer=tracer).receive(records(calls))
+        return Context(tools, strategy=own, tracer=tracer, clock=clock or MONOTONIC)
 
     def run(
         self,
@@ -179,6 +227,62 @@ class Harness:
         functions = self.receive(tools, calls, strategy=strategy, tracer=tracer)
         with beside(meanwhile, self.clear):
             return settle(self.driver, lambda: functions.group(window=window))
+
+    def steer(
+        self,
+        tools: Sequence[Any],
+        calls: Sequence[Any],
+        act: Callable[[Group], object],
+        *,
+        window: int | None = None,
+        timeout: float | None = None,
+        strategy: Strategy | None = None,
+        tracer: Tracer | None = None,
+        clock: Clock | None = None,
+    ) -> tuple[Return, ...]:
+        """:meth:`run`, with the test's part done to the Group.
+
+        Args:
+            tools: As in ``receive``.
+            calls: As in ``receive``.
+            act: Given the Group, while the caller waits for it; runs on a thread of its own.  When it
+                raises, the Group is interrupted.
+            window: The Group's.
+            timeout: The Group's.
+            strategy: As in ``receive``.
+            tracer: The Context's.
+            clock: The Context's.
+        """
+        functions = self.receive(tools, calls, strategy=strategy, tracer=tracer, clock=clock)
+        return self.follow(lambda: functions.group(window=window, timeout=timeout), act, moved=clock is not None)
+
+    @overload
+    def follow(
+        self, start: Callable[[], Group], act: Callable[[Group], object], *, moved: bool = ...
+    ) -> tuple[Return, ...]: ...
+    @overload
+    def follow(self, start: Callable[[], Task], act: Callable[[Task], object], *, moved: bool = ...) -> Return: ...
+    def follow(self, start: Callable[[], Any], act: Callable[[Any], object], *, moved: bool = False) -> Any:
+        """:meth:`steer`, for what ``start`` starts where the driver waits.
+
+        Args:
+            start: Starts a Group or a Task.
+            act: As in ``steer``.
+            moved: Whether its clock is moved by hand.
+        """
+        with ExitStack() as stack:
+
+            def begin() -> Any:
+                started = start()
+
+                def release() -> None:
+                    self.clear()
+                    started.interrupt("the check has failed")
+
+                stack.enter_context(beside(lambda: act(started), release))
+                return started
+
+            return settle(self.driver, begin, None if moved else LIMIT_S)
 
     def collect(
         self,
@@ -206,40 +310,6 @@ class Harness:
         function = tool.bind(arguments, "c0")
         with beside(meanwhile, self.clear):
             return settle(self.driver, lambda: function.task(self.strategy, on_progress=on_progress))
-
-
-class _Bench:
-    """What the harnesses of one strategy share while it is set up."""
-
-    def __init__(self) -> None:
-        self.strategy: Strategy | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._made = 0
-        self._kept: list[Gate | Rendezvous] = []
-
-    def open(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="toolexec-testing-")
-
-    def close(self) -> None:
-        self.clear()
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    def clear(self) -> None:
-        while self._kept:
-            self._kept.pop().close()
-
-    def new_path(self) -> str:
-        assert self._folder is not None, "a harness is used inside `with harness:`"
-        self._made += 1
-        return f"{self._folder.name}/{self._made}"
-
-    def keep(self, gate: _G) -> _G:
-        self._kept.append(gate)
-        return gate
-
-
-_G = TypeVar("_G", Gate, Rendezvous)
 
 
 def records(calls: Sequence[Any]) -> list[Any]:

@@ -96,3 +96,28 @@ def brings_own_loop(harness: Harness) -> str | None:
 def nests(harness: Harness) -> str | None:
     """A tool may run calls itself."""
     return None if harness.nests else "does not say that its tools may run calls themselves"
+
+
+def raises(harness: Harness) -> str | None:
+    """An interrupt ends a body that does not ask for it."""
+    return None if harness.interrupts == "raises" else "only tells its bodies of an interrupt"
+
+
+def kills(harness: Harness) -> str | None:
+    """A body that ignores an interrupt is killed."""
+    return None if harness.kills else "has no means to kill a body"
+
+
+def leaves_behind(harness: Harness) -> str | None:
+    """A body that ignores an interrupt is left behind."""
+    return "kills what ignores an interrupt" if harness.kills else beside_its_caller(harness)
+
+
+def beside_its_caller(harness: Harness) -> str | None:
+    """A body does not hold the thread of who waits for it."""
+    return "runs bodies on its caller's thread" if harness.home == "caller" else None
+
+
+def on_its_caller(harness: Harness) -> str | None:
+    """A body runs on the thread of who waits for it, or where that one's loop has it run."""
+    return None if harness.home == "caller" else "runs bodies beside their caller"

@@ -52,6 +52,14 @@ def gated_span(journal: str, gate: str, label: str) -> str:
     return label
 
 
+@toolexec.tool
+async def agated_span(journal: str, gate: str, label: str) -> str:
+    """As ``gated_span``, without blocking the loop."""
+    with Journal(journal).span(label):
+        await Gate(gate).apass_through(label)
+    return label
+
+
 @toolexec.tool(max_in_flight=2)
 def two_at_a_time(journal: str, gate: str, label: str) -> str:
     """As ``gated_span``, never more than two at once."""

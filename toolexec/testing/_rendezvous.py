@@ -55,13 +55,15 @@ class Rendezvous:
         Raises:
             TimeoutError: They did not; the text says how many did.
         """
-        self._arrive()
-        _fifo.await_ring(self._door, timeout, self._alone())
+        with _fifo.opened(self._door) as door:
+            self._arrive()
+            _fifo.wait_readable(door, timeout, self._alone())
 
     async def ameet(self, *, timeout: float = TIMEOUT_S) -> None:
         """:meth:`meet` without blocking the loop (asyncio or trio)."""
-        self._arrive()
-        await _fifo.aawait_ring(self._door, timeout, self._alone())
+        with _fifo.opened(self._door) as door:
+            self._arrive()
+            await _fifo.await_readable(door, timeout, self._alone())
 
     def _arrive(self) -> None:
         # Each appends first and only then counts: so the last one, at least, counts all.
