@@ -32,13 +32,18 @@ def ends() -> Iterator[tuple[int, int]]:
         yield ours.fileno(), theirs.fileno()
 
 
+def received(payload: bytes) -> Parcel:
+    """What a worker unpacks."""
+    return _carry.unpack_request(payload)[0]
+
+
 def parcel(source: Any, *args: Any, **kwargs: Any) -> Parcel:
     return Parcel("c1", "tool", source, args, kwargs, "asyncio")
 
 
 def there_and_back(obj: Any) -> Any:
     """Carry an object as an argument, then as a result; both within this process."""
-    request = _carry.unpack_request(_carry.pack_request(parcel(len, obj), "fork").payload)
+    request = received(_carry.pack_request(parcel(len, obj), "fork").payload)
     outcome = Outcome("ok", request.args[0])
     return _carry.unpack_outcome(_carry.pack_outcome(outcome, request, "the worker"), request, "the worker").value
 
@@ -115,14 +120,14 @@ class TestRequests:
 
         request = _carry.pack_request(parcel(plain, 1), "fork")
 
-        assert _carry.unpack_request(request.payload).source is plain
+        assert received(request.payload).source is plain
         assert "remote_tools" in request.modules
         assert len(request.payload) < 300
 
     def test_a_method_behind_tool_goes_by_reference(self) -> None:
         bound = remote_tools.Greeter("hello").greet.__wrapped__
 
-        source = _carry.unpack_request(_carry.pack_request(parcel(bound), "fork").payload).source
+        source = received(_carry.pack_request(parcel(bound), "fork").payload).source
 
         assert source("you") == "hello, you"
         assert source.__func__ is bound.__func__
@@ -140,7 +145,7 @@ class TestRequests:
 
         def local() -> None: ...
 
-        source = _carry.unpack_request(_carry.pack_request(parcel(local), "fork").payload).source
+        source = received(_carry.pack_request(parcel(local), "fork").payload).source
 
         assert source is not local
         assert source.__code__.co_filename == __file__
@@ -149,7 +154,7 @@ class TestRequests:
         def reads() -> int:
             return LOCAL_VAR.get()
 
-        source = _carry.unpack_request(_carry.pack_request(parcel(reads), "fork").payload).source
+        source = received(_carry.pack_request(parcel(reads), "fork").payload).source
 
         assert source.__globals__["LOCAL_VAR"] is LOCAL_VAR
 
@@ -160,7 +165,7 @@ class TestRequests:
             return var
 
         payloads = [_carry.pack_request(parcel(one), "fork").payload for _ in range(2)]
-        made = [_carry.unpack_request(payload).source() for payload in payloads]
+        made = [received(payload).source() for payload in payloads]
 
         assert made[0] is made[1]
         assert made[0].get() == 5
@@ -219,7 +224,7 @@ class TestReplies:
         class Counter:
             seen = 0
 
-        request = _carry.unpack_request(_carry.pack_request(parcel(len, Counter), "fork").payload)
+        request = received(_carry.pack_request(parcel(len, Counter), "fork").payload)
         payload = _carry.pack_outcome(Outcome("ok", request.args[0]), request, "the worker")
         before = dict(vars(Counter))
         back = _carry.unpack_outcome(payload, request, "the worker").value

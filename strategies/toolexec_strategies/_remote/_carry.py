@@ -12,6 +12,7 @@ from toolexec.lowlevel import Outcome, Parcel, Progress, error_form
 from toolexec_strategies._remote._carried import Value, put_in_place
 from toolexec_strategies._remote._culprit import find_culprit, runner_name
 from toolexec_strategies._remote._exceptions import flatten, rebuild
+from toolexec_strategies._remote._logs import wanted_level
 from toolexec_strategies._remote._pickles import (
     ReplyPickler,
     RequestPickler,
@@ -51,22 +52,22 @@ def pack_request(parcel: Parcel, strategy: str, carried: Sequence[Value] = ()) -
         pickler = RequestPickler(file)
         try:
             # The classes come last: pickling what stands before them finds them.
-            pickler.dump((*parcel, carried, pickler.classes))
+            pickler.dump((*parcel, wanted_level(), carried, pickler.classes))
         except BaseException as exc:
             raise _unsendable_request(parcel, strategy, carried, exc) from exc
         pickler.modules.update(module for module, _, _ in carried)
         return Request(file.getvalue(), frozenset(pickler.modules))
 
 
-def unpack_request(payload: Payload) -> Parcel:
-    """In a worker: the parcel again; raises whatever loading it raises.
+def unpack_request(payload: Payload) -> tuple[Parcel, int]:
+    """In a worker: the parcel again, and from which level on the host wants log records.
 
-    What was carried is set in the current context.
+    What was carried is set in the current context.  Raises whatever loading raises.
     """
-    *fields, carried, classes = pickle.loads(payload)
+    *fields, level, carried, classes = pickle.loads(payload)
     remember_received(classes)
     put_in_place(carried)
-    return Parcel(*fields)
+    return Parcel(*fields), level
 
 
 def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> bytes:

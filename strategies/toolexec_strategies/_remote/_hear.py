@@ -7,6 +7,7 @@ from collections.abc import Callable
 from toolexec.lowlevel import Job, Outcome
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import unpack_outcome, unpack_progress
+from toolexec_strategies._remote._logs import handle_record
 
 
 def hear(job: Job, reader: _wire.Reader, where: str, heard: Callable[[], object] | None = None) -> Outcome:
@@ -37,5 +38,8 @@ def hear(job: Job, reader: _wire.Reader, where: str, heard: Callable[[], object]
             progress = unpack_progress(payload)
             if progress is not None:
                 job.report(progress)
+        elif kind == _wire.LOG:
+            # A copy: the submitter's own may be in use, by a tracer on another thread.
+            job.context.copy().run(handle_record, payload)
         else:
             raise _wire.Garbled(f"a worker sends no frame of kind {kind!r}")

@@ -9,8 +9,8 @@ from toolexec import Interrupt
 from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, has_hook, perform
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
+from toolexec_strategies._remote._logs import Forwarder, Post
 
-Post = Callable[[bytes, bytes], None]
 Guard = Callable[[CallState, Callable[[], Outcome]], Outcome]
 
 
@@ -29,7 +29,7 @@ def answer(
 
     Args:
         payload: The request.
-        post: Sends a frame to the host; used for the start and for progress.
+        post: Sends a frame to the host; used for the start, progress and log records.
         where: What this worker is, in words.
         adopt: Told of the call's state, and the call, before the body runs; what it raises comes out of
             here.  What it returns is let go as soon as the body is over.
@@ -39,7 +39,7 @@ def answer(
         hint: Adds advice to an exception that has to do with this kind of worker.
     """
     try:
-        parcel = unpack_request(payload)
+        parcel, level = unpack_request(payload)
     except BaseException as exc:  # noqa: BLE001 - unpacking imports the tool's module
         return pack_outcome(Outcome("raised", exception=exc), None, where, hint)
 
@@ -47,17 +47,17 @@ def answer(
         post(_wire.PROGRESS, pack_progress(progress))
 
     call = CallState(parcel.id, parcel.name, MONOTONIC, sink=sink)
-    held = [] if adopt is None else [adopt(call, parcel)]
-    try:
-        outcome = (
-            entry_frame(parcel, call, post) if guard is None else guard(call, partial(entry_frame, parcel, call, post))
-        )
-        held.clear()
-    except BaseException as exc:  # noqa: BLE001 - an Interrupt, or a want of memory, behind the engine's own try
-        held.clear()  # first of all: it may be the memory that the next line needs
-        outcome = ended_by(call, exc)
-    if ended is not None:
-        ended(call)
+    with Forwarder(post, level):
+        held = [] if adopt is None else [adopt(call, parcel)]
+        body = partial(entry_frame, parcel, call, post)
+        try:
+            outcome = body() if guard is None else guard(call, body)
+            held.clear()
+        except BaseException as exc:  # noqa: BLE001 - an Interrupt, or a want of memory, behind the engine's own try
+            held.clear()  # first of all: it may be the memory that the next line needs
+            outcome = ended_by(call, exc)
+        if ended is not None:
+            ended(call)
     call.sink = None  # what a thread of its says from here on is no word of the next call's
     if judge is not None:
         outcome = judge(outcome)

@@ -16,11 +16,12 @@ ASK: Final = b"A"  # stop, please
 # Worker to host:
 STARTED: Final = b"S"  # the body begins now
 PROGRESS: Final = b"P"
+LOG: Final = b"L"  # a log record
 HEARD: Final = b"H"  # the ask has reached the call
 RESULT: Final = b"R"  # a packed outcome; of that call nothing follows
 READY: Final = b"Y"  # another request may come
 
-_KINDS: Final = SETTINGS + REQUEST + REQUEST_OF_MORE + ASK + STARTED + PROGRESS + HEARD + RESULT + READY
+_KINDS: Final = SETTINGS + REQUEST + REQUEST_OF_MORE + ASK + STARTED + PROGRESS + LOG + HEARD + RESULT + READY
 _HEADER: Final = struct.Struct("!cQ")
 
 # Small frames come several in one read; a payload larger than this is read straight into its own
