@@ -46,7 +46,8 @@ def load(name: str) -> type[Strategy]:
 
 
 def _find(name: str) -> type[Strategy]:
-    found = _classes.get(name)
+    # What is no name may be nothing that a dict can look for, a list of names above all.
+    found = _classes.get(name) if isinstance(name, str) else None
     if found is not None:
         return found
     point = _points().get(name) if isinstance(name, str) else None
@@ -120,7 +121,7 @@ def strategy(name: str, **options: Any) -> Strategy:
 
 def shared(name: str) -> Strategy:
     """The process's one instance of a strategy, made on first use; nobody's to close."""
-    found = _shared.get(name)
+    found = _shared.get(name) if isinstance(name, str) else None
     if found is None:
         # Two threads may come here at once; the first one's instance serves both.
         found = _shared.setdefault(name, strategy(name, **_shared_options))

@@ -544,6 +544,56 @@ async def aparts_and_stand(journal: str, gate: str) -> AsyncIterator[int]:
         yield 2
 
 
+# E: what a worker cannot do, done only when it is stopped
+
+
+@tx.tool
+def answers_oddly(gate: str, answer: str) -> Any:
+    """Answer an interrupt by something that cannot come back, or that the worker cannot load."""
+    try:
+        Gate(gate).arrive()
+        current().wait_interrupted(LONG_S)
+        tx.checkpoint()
+    except tx.Interrupt:
+        if answer.startswith("import "):
+            return __import__(answer.removeprefix("import ")).__name__
+        if answer == "two arguments":
+            raise TwoArguments(42, "the answer") from None
+        return threading.Lock() if answer == "lock" else lambda: answer
+    return "nobody asked"
+
+
+class TwoArguments(Exception):
+    """Its constructor takes two and hands one on."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+
+
+# The ancestor's
+
+
+class Labelled(tx.Tool):
+    """Its hook says whose it is, and where: an instance's state is that of the call it runs."""
+
+    name = "labelled"
+
+    def __init__(self) -> None:
+        self.label = "nobody's"
+        self.hooks = 0
+
+    def call(self, label: str, journal: str, gate: str) -> None:
+        self.label, self.journal = label, journal
+        Gate(gate).arrive(f"{label} {place()}")
+        current().wait_interrupted(LONG_S)
+        tx.checkpoint()
+
+    def on_interrupt(self) -> None:
+        self.hooks += 1
+        Journal(self.journal).write(f"{self.label} {place()}")
+
+
 TOOLS: list[Any] = [
     Asks,
     AAsks,
@@ -579,6 +629,8 @@ TOOLS: list[Any] = [
     runs_a_loop,
     has_a_pool,
     calls_another,
+    answers_oddly,
+    Labelled,
     alone,
     alone_for_a_while,
     parts_until_asked,

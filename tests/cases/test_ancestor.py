@@ -1,4 +1,4 @@
-"""What the Ruby ancestor's users could rely on (``anc-``), as far as it needs no interrupt."""
+"""What the Ruby ancestor's users could rely on (``anc-``)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 import toolexec as tx
+from cases.case_steps import interrupt_at, steer
 from cases.case_tools import ALL, IN_PROCESS, ISOLATED, PATIENCE_S, received
+from cases.stopping_tools import Labelled, place
 from toolexec._discovery import installed, why_not
+from toolexec.testing import Gate, Journal
 
 every = pytest.mark.parametrize("strategy", ALL)
 isolated = pytest.mark.parametrize("strategy", ISOLATED)
@@ -60,6 +63,22 @@ def test_anc_S2_a_task_of_a_group_waits_for_itself_alone(strategy: str, tmp_path
     assert group.tasks[1].alive
     (tmp_path / "gate").touch()
     assert 2 == group.tasks[1].wait(PATIENCE_S).value
+
+
+@every
+def test_anc_S2_a_task_can_be_interrupted_by_either_name(strategy: str, gate: Gate, journal: Journal) -> None:
+    calls = [("labelled", {"label": "x", "journal": journal.path, "gate": gate.path})] * 2
+    ctx = received(*calls, tools=[Labelled])
+
+    def act(group: tx.Group) -> None:
+        gate.wait_until_reached()
+        for task, stop in zip(group.tasks, ("interrupt", "cancel"), strict=True):
+            assert task.alive
+            assert getattr(task, stop)("enough") is None
+
+    returns = steer(lambda: ctx.group(strategy), act)
+
+    assert [("cancelled", "enough")] * 2 == [(ret.status, ret.reason) for ret in returns]
 
 
 def test_anc_S3_sequential_has_the_shape_of_a_task_too() -> None:
@@ -208,6 +227,44 @@ def test_anc_S7_an_isolated_body_does_not_run_here(strategy: str) -> None:
 
     assert (os.getpid(), id(sys.modules)) != tuple(there)
     assert ("fork" == strategy) == (os.getpid() != there[0])
+
+
+@isolated
+def test_anc_S7_S12_an_interrupt_reaches_the_body_and_the_runner_where_they_are(
+    strategy: str, gate: Gate, journal: Journal
+) -> None:
+    """The instance here, of which a copy runs there, is not told as well."""
+    here = Labelled()
+    ctx = received(("labelled", {"label": "x", "journal": journal.path, "gate": gate.path}), tools=[here])
+    (ret,) = steer(lambda: ctx.group(strategy), interrupt_at(gate))
+
+    assert "cancelled" == ret.status
+    assert list(gate.reached) == journal.lines()
+    assert place() not in gate.reached[0]
+    assert (0, "nobody's") == (here.hooks, here.label)
+
+
+@pytest.mark.parametrize("strategy", IN_PROCESS)
+def test_anc_S12_in_this_process_it_is_the_very_instance(strategy: str, gate: Gate, journal: Journal) -> None:
+    here = Labelled()
+    ctx = received(("labelled", {"label": "x", "journal": journal.path, "gate": gate.path}), tools=[here])
+    (ret,) = steer(lambda: ctx.group(strategy), interrupt_at(gate))
+
+    assert ("cancelled", 1, "x") == (ret.status, here.hooks, here.label)
+
+
+@pytest.mark.parametrize("strategy", [name for name in ALL if name != "sequential"])
+def test_anc_S11_a_groups_interrupt_reaches_all_that_run(strategy: str, gate: Gate, journal: Journal) -> None:
+    calls = [("labelled", {"label": str(n), "journal": journal.path, "gate": gate.path}) for n in range(3)]
+    group = received(*calls, tools=[Labelled]).group(strategy, window=3)
+    gate.wait_until_reached(3)
+    assert group.alive
+    group.interrupt("enough")
+    returns = group.wait(PATIENCE_S)
+
+    assert ["cancelled"] * 3 == [ret.status for ret in returns]
+    assert not group.alive
+    assert sorted(gate.reached) == sorted(journal.lines()), "each hook on its own instance, where that runs"
 
 
 @every

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -248,9 +247,7 @@ def test_B17_a_place_is_given_back_however_its_call_ended(
         if how == "interrupted":
             group.tasks[0].interrupt("enough")
         elif how == "out of time":
-            # A worker's report that the body has begun, which starts its clock, may come after the body.
-            while not group.tasks[0].function.called:
-                time.sleep(0.001)
+            clock.wait_for_timers()  # a worker's report that the body has begun may come after the body
             clock.advance(1.0)  # the tool's own limit
 
     ended, *others = steer(lambda: ctx.group(strategy, window=window), act)

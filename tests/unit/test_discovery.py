@@ -107,7 +107,7 @@ def test_a_strategy_is_loaded_once_and_alone(points: dict[str, Point]) -> None:
 
 
 @pytest.mark.usefixtures("points")
-@pytest.mark.parametrize("name", ["rocket", "", "INLINE", 3, None])
+@pytest.mark.parametrize("name", ["rocket", "", "INLINE", 3, None, ["inline", "extra"]])
 def test_anc_S1_an_unknown_name_lists_what_is_installed(name: Any) -> None:
     with pytest.raises(tx.UnknownStrategy, match="elsewhere, extra, inline, odd, old"):
         tx.strategy(name)

@@ -1,0 +1,126 @@
+"""The table of cases: faults that others have met, each with the tests that are named after it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+CASES = {
+    # Exactly one Return per call
+    "A1": "a cancelled call leaves no result, and the history becomes invalid",
+    "A2": "one failing tool discards its siblings' results",
+    "A3": "an unknown tool is dropped on one path and crashes another",
+    "A5": "two calls share an id",
+    "A6": "an id is missing, empty or null",
+    "A7": "results come in the order of completion",
+    "A8": "an error without id, name or text",
+    "A9": "an empty result breaks the request",
+    "A10": "a result that cannot be turned into text",
+    "A12": "a wrapper in the tool swallows what the engine raises",
+    "A14": "a very large output",
+    # Interrupts and limits of time
+    "B1": "the run is cancelled, and the tool keeps working",
+    "B2": "grandchildren survive the kill",
+    "B3": "the limit of time waits for the tool's clean-up",
+    "B4": "a tool that never cooperates",
+    "B5": "a tool swallows the cancellation",
+    "B7": "queued calls run after the cancel",
+    "B9": "the tool's own TimeoutError is mistaken for the limit",
+    "B11": "limits work only in the main thread, or in whole seconds",
+    "B13": "the hook must run where the resource is, and before the kill",
+    "B16": "progress keeps a call alive, within a ceiling",
+    "B17": "a place is not given back after a cancel or a crash",
+    # Event loops, threads, context
+    "C1": "a sync tool blocks the loop",
+    "C2": "a coroutine object is the answer",
+    "C3": "context variables are lost",
+    "C5": "called inside a running loop",
+    "C7": "trio without asyncio",
+    "C9": "generator tools",
+    "C10": "the process will not exit",
+    "C11": "parallel calls race for shared state",
+    "C12": "no limit on parallel calls",
+    "C13": "the tool changes its caller's record of the call",
+    "C15": "Ctrl-C with processes",
+    # Forked processes
+    "D1": "a worker dies, and the caller waits for ever",
+    "D3": "a result cannot be pickled",
+    "D4": "an exception cannot be rebuilt here",
+    "D5": "a large result or argument deadlocks",
+    "D6": "traceback, cause and notes are lost",
+    "D7": "a fork while another thread holds a lock",
+    "D9": "buffered output is printed twice",
+    "D10": "a fork from a running loop",
+    "D11": "local functions, closures, bound methods",
+    "D13": "tools that start processes themselves",
+    "D15": "the identity of classes after the trip",
+    # Subinterpreters
+    "E1": "the function cannot be found on the other side",
+    "E2": "an extension module refuses",
+    "E3": "exceptions and values do not cross",
+    # What the Ruby ancestor's users could rely on, as far as it is about running calls
+    "anc_S1": "one entry point, and an unknown strategy's error names those there are",
+    "anc_S2": "every strategy gives a task, which can be waited for and interrupted",
+    "anc_S3": "sequential has the shape of a task too",
+    "anc_S4": "alive while it runs, and not after the wait",
+    "anc_S5": "a strategy that is missing says what would help",
+    "anc_S6": "what cannot be carried is refused in its place",
+    "anc_S7": "fork: result, error, trace, and an interrupt that is delivered in the child",
+    "anc_S8": "isolated calls are traced here",
+    "anc_S9": "a tracer sees the submitter's context",
+    "anc_S10": "calls together are answered in their order",
+    "anc_S11": "a group is alive if one call is, and its interrupt reaches all",
+    "anc_S12": "a task's interrupt reaches the isolated task as well as the runner",
+    # and the faults that it still has
+    "anc_fault_class_hook": "the hook of a class was never called",
+    "anc_fault_crash": "a crash was a hang",
+    "anc_fault_fiber_wait": "a fiber could not be waited for",
+    "anc_fault_cancelled": "a cancelled call ran all the same, and had two answers",
+    "anc_fault_double_hook": "the hook ran twice",
+    "anc_fault_strategy_lists": "a list of strategies failed as soon as it mattered",
+    "anc_fault_200_kb": "more than 200 KB were lost",
+    "anc_fault_descriptors": "ten descriptors a call",
+    "anc_fault_zombies": "children stayed zombies",
+}
+
+_LABELS = re.compile(r"test_(?=[A-E]\d|anc_S\d)((?:anc_)?(?:[A-ES]\d+_)+)")
+
+
+def _tests() -> Iterator[str]:
+    for path in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                yield node.name
+
+
+def _labels(test: str) -> set[str]:
+    """The cases that a test is named after; it may be several."""
+    found = _LABELS.match(test)
+    if found is not None:
+        prefix = "anc_" if found[1].startswith("anc_") else ""
+        return {f"{prefix}{label}" for label in found[1].removeprefix("anc_").strip("_").split("_")}
+    words = "anc_fault_"
+    if not test.startswith(f"test_{words}"):
+        return set()
+    said = test.removeprefix(f"test_{words}")
+    faults = [label.removeprefix(words) for label in CASES if label.startswith(words)]
+    return {f"{words}{fault}" for fault in faults if fault in said} or {test}
+
+
+NAMED = [(test, label) for test in _tests() for label in _labels(test)]
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_every_case_has_a_test(label: str) -> None:
+    assert [test for test, of in NAMED if of == label], CASES[label]
+
+
+def test_no_test_is_named_after_a_case_that_is_not_in_the_table() -> None:
+    other = {label for _, label in NAMED} - CASES.keys()
+    assert set() == other
