@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable
 
@@ -94,6 +95,12 @@ def check_starts_anew_in_a_forked_process(harness: Harness) -> None:
     with harness.make() as strategy:
         assert harness.run([tools.add], [("add", {"a": 1})], strategy=strategy)[0].value == 2
         code = _in_forked_child(lambda: _runs_calls(harness, strategy))
+        # CPython 3.14 and 3.15 crash in the child while a subinterpreter exists; one in which an earlier
+        # check left a call behind is about to end.
+        until = time.monotonic() + LIMIT_S / 2
+        while code == -signal.SIGSEGV and time.monotonic() < until:
+            time.sleep(0.2)
+            code = _in_forked_child(lambda: _runs_calls(harness, strategy))
         assert code == 0, f"the child ended with {code}"
         assert _runs_calls(harness, strategy)
 
