@@ -248,7 +248,10 @@ class Flight:
         words = _wire.AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left)
         self.unsaid = _wire.ask_frame(words)
         self._signal_ask(spare)
-        run_in_thread(lambda: self._insist(spare))
+        try:
+            run_in_thread(lambda: self._insist(spare))
+        except RuntimeError:  # the program exits, and starts no threads any more: what is lost now, force makes good
+            pass
 
     def _insist(self, spare: Spare) -> None:
         """Signal again until the child's handler has run.
