@@ -42,10 +42,10 @@ def tests(session: nox.Session) -> None:
     """Run every test, all strategies, from the installed wheel."""
     _install_for_tests(session)
     # Two workers: most tests wait for something, so that even on one core it halves the time.  By
-    # class and module, because these share what is costly to set up.  And once more what has failed,
+    # class and module, because these share what is costly to set up.  And up to twice more what has failed,
     # which the summary says: some are about force and real graces, and a machine that does much else
     # may leave them no time.
-    _pytest(session, options=("--numprocesses=2", "--dist=loadscope", "--reruns=1"))
+    _pytest(session, options=("--numprocesses=2", "--dist=loadscope", "--reruns=2"))
 
 
 @nox.session

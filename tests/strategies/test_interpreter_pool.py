@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -215,30 +214,6 @@ def test_the_program_exits_while_one_is_stuck(tmp_path: Path) -> None:
 
     assert code == 0
     assert took < 15
-
-
-def test_a_fork_of_the_host_starts_anew(pool: InterpreterStrategy) -> None:
-    """Promise 11: the child has interpreters of its own and leaves the parent's alone."""
-    run(tools.add, pool, a=1)
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of 3.12 and newer, about threads
-        pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            os.write(write, str(tx.run(tools.add, {"a": 41}, pool).value).encode())
-            pool.shutdown()
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(write)
-    with open(read) as file:
-        said = file.read()
-    _, status = os.waitpid(pid, 0)
-
-    assert (said, status) == ("42", 0)
-    assert run(tools.add, pool, a=2) == 3
 
 
 def test_a_fork_while_a_call_runs_is_logged(

@@ -25,6 +25,10 @@ class Bench:
         self._made = 0
         self._kept: list[Gate | Rendezvous] = []
 
+    def __reduce__(self) -> tuple[type[Bench], tuple[()]]:
+        # What is set up belongs to this process; a harness that is taken to another one starts anew there.
+        return Bench, ()
+
     def open(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="toolexec-testing-")
 
