@@ -31,6 +31,8 @@ from toolexec._events import Event, Events, Output, Settled, Started
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import Group
+from toolexec._inject import Inject
+from toolexec._json_options import Json
 from toolexec._return import Return, render
 from toolexec._run import arun, run
 from toolexec._runner import interrupt_runner
@@ -55,7 +57,9 @@ __all__ = [
     "Function",
     "Functions",
     "Group",
+    "Inject",
     "Interrupt",
+    "Json",
     "MonotonicClock",
     "NoSuchToolError",
     "Output",

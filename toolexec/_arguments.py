@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Never, TypeGuard
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Never
 
 from toolexec._errors import ArgumentsError
-from toolexec._json import is_object
+from toolexec._json import is_dict, is_list, is_object
 
 # Enough to recognise what was sent, too little to flood a prompt with it.  A guess.
 _EXCERPT_CHARS = 120
+# Far more than a model writes in one call, and read in about a second.  A guess.
+_LIMIT_CHARS = 64 * 1024 * 1024
 
 
 class Plain(NamedTuple):
@@ -25,85 +28,178 @@ class Plain(NamedTuple):
     kwargs: Mapping[str, Any]
 
 
+class Arguments(NamedTuple):
+    """What a model sent, read.
+
+    Attributes:
+        values: By name; shares no container with what was sent.
+        text: The same as JSON text; None where there are objects in it that only Python code can pass.
+    """
+
+    values: dict[str, Any]
+    text: str | None
+
+
 def excerpt(text: str) -> str:
     """The beginning of ``text``, marked where it was cut."""
     return text if len(text) <= _EXCERPT_CHARS else f"{text[:_EXCERPT_CHARS]}... ({len(text)} characters)"
 
 
-def parse(raw: object) -> dict[str, Any]:
-    """The arguments as a dict that shares no container with ``raw``.
+def parse(raw: object) -> Arguments:
+    """Read arguments.
 
     Empty, blank, null and absent mean no arguments.  An object that was encoded twice is peeled
     once.
 
     Raises:
-        ArgumentsError: It is not a JSON object; the text shows a short excerpt.
+        ArgumentsError: It is not a JSON object, or beyond a limit; the text shows a short excerpt.
     """
+    if isinstance(raw, str):
+        return _read(raw)
     if raw is None:
-        return {}
+        return Arguments({}, "{}")
     if is_object(raw):
-        try:
-            return {str(key): _copy(value) for key, value in raw.items()}
-        except RecursionError:  # or it contains itself
-            raise ArgumentsError("arguments are nested too deeply") from None
+        return _copy_of(raw)
     if isinstance(raw, bytes | bytearray):
-        raw = bytes(raw).decode("utf-8", "replace")
-    if not isinstance(raw, str):
-        raise ArgumentsError(f"arguments must be a JSON object, not {_kind(raw)}")
-    if not raw.strip():
-        return {}
-    value: Any = _loads(raw)
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = _loads(value)
-    if value is None:
-        return {}
-    if not is_object(value):
-        raise ArgumentsError(f"arguments must be a JSON object, not {_kind(value)}: {excerpt(raw)}")
-    return dict(value)
+        return _read(bytes(raw).decode("utf-8", "replace"))
+    raise ArgumentsError(f"arguments must be a JSON object, not {kind_of(raw)}")
 
 
-def _loads(text: str) -> Any:
+def as_json(values: Mapping[str, Any]) -> str | None:
+    """JSON text for plain data, or None where something in it has no JSON form of its own.
+
+    Raises:
+        ArgumentsError: A number in it has none.
+    """
+    try:
+        return json.dumps(values, allow_nan=False)
+    except TypeError:
+        return None
+    except ValueError:
+        raise ArgumentsError("NaN and the infinities are no JSON numbers") from None
+
+
+def decoded(text: str) -> Any:
+    """The JSON value that ``text`` is.
+
+    Raises:
+        ArgumentsError: It is none, or beyond a limit.
+    """
+    if len(text) > _LIMIT_CHARS:
+        raise ArgumentsError(f"arguments are too long: {len(text)} characters, and {_LIMIT_CHARS} are read")
     try:
         return _decoder.decode(text)
     except RecursionError:
-        raise ArgumentsError(f"arguments are nested too deeply: {excerpt(text)}") from None
-    except ValueError as exc:  # json.JSONDecodeError, and an integer of too many digits
+        raise too_deep(text) from None
+    except ValueError as exc:  # json.JSONDecodeError, and what the functions below refuse
         raise ArgumentsError(f"arguments are not valid JSON ({exc}): {excerpt(text)}") from None
 
 
-def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is not JSON")
+def too_deep(text: str) -> ArgumentsError:
+    """The refusal of what is nested too deeply."""
+    return ArgumentsError(f"arguments are nested too deeply: {excerpt(text)}")
 
 
-# One for all: json.loads makes a new one per call as soon as an option is given, which takes longer
-# than decoding.
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-def _copy(value: Any) -> Any:
-    """Copy the containers JSON knows; anything else (an injected object, say) is passed as it is."""
-    if _is_dict(value):
-        return {key: _copy(item) for key, item in value.items()}
-    if _is_list(value):
-        return [_copy(item) for item in value]
-    return value
-
-
-def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
-    return isinstance(value, dict)
-
-
-def _is_list(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
-
-
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """What JSON calls a value, with its article."""
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "a boolean"
     if isinstance(value, int | float):
         return "a number"
     if isinstance(value, str):
         return "a string"
-    if isinstance(value, list):
+    if is_list(value):
         return "an array"
+    if is_dict(value):
+        return "an object"
     return f"a {type(value).__name__}"
+
+
+def _read(text: str) -> Arguments:
+    if not text.strip():
+        return Arguments({}, "{}")
+    value = decoded(text)
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        text, value = value, decoded(value)
+    if value is None:
+        return Arguments({}, "{}")
+    if not is_dict(value):
+        raise ArgumentsError(f"arguments must be a JSON object, not {kind_of(value)}: {excerpt(text)}")
+    return Arguments(value, text)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {excerpt(twice)!r} is there twice")
+    return values
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {excerpt(text)} is too large")
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python's own limit against texts that take for ever to convert
+        raise ValueError(f"an integer of {len(text)} digits") from None
+
+
+# One for all: json.loads makes a new one per call as soon as an option is given, which takes longer
+# than decoding.
+_decoder = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_unique
+)
+
+
+_SCALARS = frozenset((str, int, bool, float, type(None)))
+
+
+class _Copier:
+    """Copies the containers JSON knows; anything else (an object of the caller's, say) is passed as it is.
+
+    Attributes:
+        plain: Whether there was nothing else.
+    """
+
+    def __init__(self) -> None:
+        self.plain = True
+
+    def copy(self, value: Any) -> Any:
+        if type(value) in _SCALARS:
+            return value
+        if is_dict(value):
+            return self.items(value.items())
+        if is_list(value):
+            return [self.copy(item) for item in value]
+        self.plain = False
+        return value
+
+    def items(self, items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+        copied: dict[Any, Any] = {}
+        for key, value in items:
+            if type(key) is not str:
+                self.plain = False
+            copied[key] = self.copy(value)
+        return copied
+
+
+def _copy_of(raw: Mapping[Any, Any]) -> Arguments:
+    copier = _Copier()
+    try:
+        values = copier.items((str(key), value) for key, value in raw.items())
+        return Arguments(values, as_json(values) if copier.plain else None)
+    except RecursionError:  # or it contains itself
+        raise ArgumentsError("arguments are nested too deeply") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from toolexec._errors import DeclarationError, ForeignError, FormatError, Toolex
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
+from toolexec._inject import check_deps, injectable
 from toolexec._interrupt_when import interrupt_when
 from toolexec._json import is_array
 from toolexec._ladder import interrupt_all
@@ -64,6 +65,7 @@ class Context:
         strategy: Any = AUTO,
         tracer: Tracer | None = None,
         history: bool = True,
+        deps: Mapping[Any, Any] | None = None,
         clock: Clock = MONOTONIC,
     ) -> None:
         """Take the tools; reads their signatures.
@@ -73,6 +75,7 @@ class Context:
             strategy: A name, "auto", or what ``toolexec.strategy`` made, which stays its maker's to close.
             tracer: Told of every call.
             history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
+            deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``.
             clock: Tells the time for waits; for tests.
 
         Raises:
@@ -82,6 +85,7 @@ class Context:
         """
         chosen(strategy)
         self.strategy = strategy
+        self._deps = check_deps(deps)
         self.functions: dict[str, Function] = {}
         for tool in tools:
             self._take(as_function(tool))
@@ -316,7 +320,7 @@ class Context:
             raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
         if ret.status == "unknown_tool":
             ret = replace(ret, value={**ret.value, "available": list(self.functions)})
-        return render(ret)
+        return render(ret, json=function._definition.json)
 
     def next_turn(self) -> None:
         """Begin the next turn.
@@ -333,6 +337,9 @@ class Context:
                     function._return = replace(ret, exception=_frameless(ret.exception))
                     if function._task is not None and function._task._return is ret:
                         function._task._return = function._return
+
+
+injectable(Context, "context")
 
 
 def _frameless(exc: BaseException) -> BaseException:

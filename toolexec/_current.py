@@ -8,6 +8,7 @@ from typing import Any
 
 from toolexec._call_state import CallState, Listener, Progress
 from toolexec._here import CURRENT
+from toolexec._inject import Later, injectable
 from toolexec._waiting import apark, check_timeout, park, refuse_running_loop
 
 
@@ -115,6 +116,10 @@ class CurrentCall:
             raise TypeError(f"on_interrupt takes a function to call, not {callback!r}")
         return _Listening(self._state, Listener(callback))
 
+    def __reduce__(self) -> tuple[type[Later], tuple[()]]:
+        # Injected into a call elsewhere: there it is the one that the worker has for it.
+        return Later, ()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CurrentCall) and other._state is self._state
 
@@ -123,6 +128,9 @@ class CurrentCall:
 
     def __repr__(self) -> str:
         return f"<CurrentCall {self.name!r} id={self.id!r}{' interrupted' if self.interrupted else ''}>"
+
+
+injectable(CurrentCall, "call", CurrentCall)
 
 
 class _Listening(AbstractContextManager[None]):

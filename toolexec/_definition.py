@@ -10,10 +10,12 @@ from typing import Any, Literal
 from toolexec._arguments import Plain, parse
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._errors import DeclarationError
+from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
+from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._schema import Parameters
+from toolexec._signature import Param, params_of
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -28,6 +30,7 @@ OPTIONS = (
     "resource",
     "loop",
     "deliver",
+    "json",
 )
 
 
@@ -45,6 +48,7 @@ class Definition:
         exclusive: Whether its calls run alone in their Group.
         loop: The kind of loop an async body gets where it has to bring its own.
         deliver: "raise" an interrupt in the thread of a sync body, or have it "poll".
+        json: How arguments are read and results written.
         time_limits: What its calls' clocks are held to.
         limits: What a call has to hold while it runs.
     """
@@ -63,33 +67,16 @@ class Definition:
         resource: str | None = None,
         loop: LoopKind = "asyncio",
         deliver: Deliver = "raise",
+        json: Json = AS_WRITTEN,
         hook: Callable[..., Any] | None = None,
     ) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise DeclarationError(f"a tool's name is {name!r}: it has to be a non-empty string")
-        if max_in_flight is not None and (
-            isinstance(max_in_flight, bool) or not isinstance(max_in_flight, int) or max_in_flight < 1
-        ):
-            raise DeclarationError(
-                f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
-            )
-        if not isinstance(exclusive, bool):
-            raise DeclarationError(f"tool {name!r}: exclusive is {exclusive!r}; it takes True or False")
-        if not isinstance(strategy, str | Strategy | None):
-            raise DeclarationError(
-                f"tool {name!r}: strategy is {strategy!r}; it takes a name, or what tx.strategy(name) made"
-            )
-        if loop not in ("asyncio", "trio"):
-            raise DeclarationError(f"tool {name!r}: loop is {loop!r}; it takes 'asyncio' or 'trio'")
-        if deliver not in ("raise", "poll"):
-            raise DeclarationError(f"tool {name!r}: deliver is {deliver!r}; it takes 'raise' or 'poll'")
+        _check_name(name)
+        _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
         try:
             self.timeout = check_limit("timeout", timeout)
             self.idle_timeout = check_limit("idle_timeout", idle_timeout)
         except ValueError as exc:
             raise DeclarationError(f"tool {name!r}: {exc}") from None
-        if resource is not None and (not isinstance(resource, str) or not resource):
-            raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
         self.name = name
         self.description = description
         self.body = source
@@ -101,6 +88,7 @@ class Definition:
         self.max_in_flight = max_in_flight
         self.resource = resource
         self.deliver: Deliver = deliver
+        self.json = json
         limited = timeout is not None or idle_timeout is not None
         self.time_limits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
         self.limits = _limits(max_in_flight, resource)
@@ -131,7 +119,14 @@ class Definition:
 
     @functools.cached_property
     def parameters(self) -> Parameters:
-        """What the tool takes; read from the signature on first use, which loads pydantic."""
+        """What the tool takes; built on first use, which loads pydantic.
+
+        Raises:
+            DeclarationError: A type cannot be resolved, or has no JSON form.
+        """
+        return Parameters(self.name, self._params(), self.json)
+
+    def _params(self) -> Sequence[Param]:
         source = self.source
         if isinstance(source, Factory) and source.tool is None:
             # Nothing says what it makes, so one is made and dropped.
@@ -140,20 +135,61 @@ class Definition:
         skip_first = isinstance(cls, type) and not isinstance(
             inspect.getattr_static(cls, "call", None), staticmethod | classmethod
         )
-        return Parameters(self.name, declared_entry(source), skip_first=skip_first)
+        return params_of(self.name, declared_entry(source), skip_first=skip_first)
 
-    def take(self, arguments: object) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def take(self, arguments: object, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """What the body of one call is given, by position and by keyword.
+
+        Args:
+            arguments: As a model sent them, or plain ones.
+            fill: Values for the injected parameters, by name.
 
         Raises:
             ArgumentsError: They are a model's, and do not fit.
         """
-        return arguments if isinstance(arguments, Plain) else self.parameters.validate(parse(arguments))
+        return arguments if isinstance(arguments, Plain) else self.parameters.validate(parse(arguments), fill)
 
     @functools.cached_property
     def is_async(self) -> bool:
         """Whether the body is async."""
         return is_async(declared_entry(self.source))
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise DeclarationError(f"a tool's name is {name!r}: it has to be a non-empty string")
+
+
+def _check_options(
+    name: str,
+    strategy: object,
+    max_in_flight: object,
+    exclusive: object,
+    resource: object,
+    loop: object,
+    deliver: object,
+    json: object,
+) -> None:
+    if max_in_flight is not None and (
+        isinstance(max_in_flight, bool) or not isinstance(max_in_flight, int) or max_in_flight < 1
+    ):
+        raise DeclarationError(
+            f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
+        )
+    if not isinstance(exclusive, bool):
+        raise DeclarationError(f"tool {name!r}: exclusive is {exclusive!r}; it takes True or False")
+    if not isinstance(strategy, str | Strategy | None):
+        raise DeclarationError(
+            f"tool {name!r}: strategy is {strategy!r}; it takes a name, or what tx.strategy(name) made"
+        )
+    if loop not in ("asyncio", "trio"):
+        raise DeclarationError(f"tool {name!r}: loop is {loop!r}; it takes 'asyncio' or 'trio'")
+    if deliver not in ("raise", "poll"):
+        raise DeclarationError(f"tool {name!r}: deliver is {deliver!r}; it takes 'raise' or 'poll'")
+    if resource is not None and (not isinstance(resource, str) or not resource):
+        raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
+    if not isinstance(json, Json):
+        raise DeclarationError(f"tool {name!r}: json is {json!r}; it takes tx.Json(...)")
 
 
 def _runner_source(name: str, body: Any, hook: Callable[..., Any] | None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolexec._call_state import CallState
 from toolexec._here import CURRENT
+from toolexec._inject import put_in_place
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed
 from toolexec._runner import entry, resolve, yields_parts
@@ -79,6 +80,7 @@ def perform(
     try:
         call.runner = runner = resolve(source)
         body = entry(runner)
+        args, kwargs = put_in_place(args, kwargs, call)
         begun()
     except BaseException as exc:  # noqa: BLE001 - a constructor is the tool's code
         return failed(call, exc)

@@ -26,6 +26,16 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
+def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    """``isinstance(value, dict)``, for both type checkers."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """``isinstance(value, list)``, for both type checkers."""
+    return isinstance(value, list)
+
+
 def encode(value: Any) -> str:
     """JSON text for ``value``: never raises, never has a bare NaN, always encodes as UTF-8.
 

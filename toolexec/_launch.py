@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._deadline import check_limit, start_group_clock
 from toolexec._discovery import chosen, shared
-from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, WorkerLost
+from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, UnsendableError, WorkerLost
 from toolexec._group import LIVE, Group
 from toolexec._here import CURRENT
+from toolexec._inject import Sources, check_injected, injected_into
 from toolexec._job import Job, Parcel
 from toolexec._lifecycle import refuse_when_exiting
 from toolexec._loop_kind import running_loop
@@ -30,6 +31,9 @@ from toolexec._waiting import wake_all
 
 if TYPE_CHECKING:
     from toolexec._function import Function
+
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 def launch_one(function: Function, choice: Any, **options: Any) -> Task:
@@ -77,7 +81,7 @@ def launch(
     strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
     for function in functions:
         if function._definition.source is not None and not isinstance(function.arguments, Plain):
-            _ = function._definition.parameters
+            check_injected(function.name, function._definition.parameters.injected, context, _deps(context))
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
     group._context = context
@@ -95,7 +99,7 @@ def launch(
             tasks.append(task)
             function._task = task
             function._claimed = True
-            bound = _bind(task, strategy, parent)
+            bound = _bind(task, strategy, parent, tracing)
             if isinstance(bound, Outcome):
                 refused.append((task, bound))
             else:
@@ -199,7 +203,7 @@ def _tracing(own: Tracer, default: Tracing | None) -> Tracing:
     return default if default is not None and default.tracer is own else Tracing(own)
 
 
-def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Job | Outcome:
+def _bind(task: Task, strategy: Strategy | None, parent: CallState | None, tracing: Tracing | None) -> Job | Outcome:
     """A job for the call, or the outcome that refuses it."""
     function = task.function
     definition = function._definition
@@ -207,10 +211,15 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
         return Outcome(
             "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
         )
+    call = CallState(function.id, function.name, task._group._clock, parent=parent)
     try:
-        args, kwargs = definition.take(function.arguments)
+        fill = _fill(task, strategy, call, tracing)
+    except UnsendableError as exc:
+        return Outcome("unsendable", exception=exc)
+    try:
+        args, kwargs = definition.take(function.arguments, fill)
         # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
-        runner = None if strategy.isolated else function.runner
+        call.runner = runner = None if strategy.isolated else function.runner
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
     except BaseException as exc:
@@ -218,7 +227,6 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
         if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
             raise
         return Outcome("raised", exception=exc)
-    call = CallState(function.id, function.name, task._group._clock, parent=parent, runner=runner)
     call.grace = strategy.grace  # a body may end by its interrupt before the ladder has set the exact one
     job = Job(
         task,
@@ -240,6 +248,24 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None) -> Jo
     # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
     call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))
     return job
+
+
+def _deps(context: Any) -> Mapping[Any, Any]:
+    return {} if context is None else context._deps
+
+
+def _fill(task: Task, strategy: Strategy, call: CallState, tracing: Tracing | None) -> Mapping[str, Any]:
+    """The values of the parameters that are not the model's."""
+    function = task.function
+    injected = () if isinstance(function.arguments, Plain) else function._definition.parameters.injected
+    if not injected:
+        return _NOTHING
+    context: Any = task._group._context
+    default = Tracer() if tracing is None else tracing.tracer
+    tracer = default if function.tracer is None else function.tracer
+    return injected_into(
+        function.name, injected, Sources(call, context, _deps(context), tracer, isolated=strategy.isolated)
+    )
 
 
 def _held(call: CallState | None) -> set[Limit]:

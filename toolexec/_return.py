@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from toolexec._errors import ForeignError, ToolFailed
 from toolexec._json import class_name, encode, to_plain
+from toolexec._json_options import AS_WRITTEN, Json
 
 Status = Literal[
     "ok",
@@ -153,7 +154,7 @@ class Return:
         }
 
 
-def render(ret: Return, *, backtrace: bool = False) -> str:
+def render(ret: Return, *, backtrace: bool = False, json: Json = AS_WRITTEN) -> str:
     """The text a model is sent for an answer; never empty.
 
     A str goes unquoted and unchanged; a blank one goes as its JSON (``""``), because some servers
@@ -166,12 +167,23 @@ def render(ret: Return, *, backtrace: bool = False) -> str:
     Args:
         ret: The answer.
         backtrace: Whether the error form's backtrace is for the model too.
+        json: The tool's own; its ``encode`` sees what an ``ok`` call returned.
     """
     value: Any = ret.value
+    if json.encode is not None and ret.status == "ok":
+        value = _encoded(value, json.encode)
     if issubclass(type(value), str):
         value = "".join([value])  # noqa: FLY002 - a str and no subclass of it, whose methods may do anything
         # A lone surrogate is legal in a str and in no request body.
-        return value.encode(errors="replace").decode() if value.strip() else json.dumps(value)
+        return value.encode(errors="replace").decode() if value.strip() else encode(value)
     if ret.status != "ok" and type(value) is dict and not backtrace:
         value = {key: item for key, item in cast("dict[str, Any]", value).items() if key != "backtrace"}
     return encode(value)
+
+
+def _encoded(value: Any, hook: Callable[[Any], Any]) -> Any:
+    try:
+        return hook(value)
+    except Exception as exc:  # noqa: BLE001 - the user's code; rendering never raises
+        form = error_form(exc)
+        return {"error": True, "type": form["type"], "message": f"the result could not be encoded ({form['message']})"}

@@ -1,178 +1,212 @@
-"""The parameters of one tool: its JSON Schema, and the validation of a call against it."""
+"""What pydantic makes of a tool's parameters: the validator of a call, and its JSON Schema."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+import types
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin
 
-from toolexec._errors import ArgumentsError, DeclarationError
+from toolexec._errors import DeclarationError
+from toolexec._json import is_list
+from toolexec._signature import EMPTY, VAR_KEYWORD, Param
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_KINDS = inspect.Parameter
+# A key that no parameter can have, for the type of what a ``**kw`` takes.
+_REST = "**"
 
 
-class Parameters:
-    """What a tool takes, from its signature.
+def adapter_of(tool: str, params: Sequence[Param], *, ignore_unknown: bool = False) -> TypeAdapter[Any]:
+    """The validator of an object that has the parameters as its keys.
 
-    Built on first use and never while a module is imported, because it loads pydantic.  pydantic
-    sees the parameters as the keys of a TypedDict: so a parameter may have any name (``self``,
-    ``schema`` and ``model_config`` too), and what a call leaves out stays out for the function's
-    own default to fill.
+    As the keys of a TypedDict: so a parameter may have any name (``self``, ``schema`` and
+    ``model_config`` too), and what a call leaves out stays out.
 
-    Attributes:
-        schema: JSON Schema of the arguments, an object.
+    Raises:
+        DeclarationError: A type has no JSON form; it names tool and parameter.
     """
-
-    __slots__ = ("_adapter", "_by_default", "_names", "_nullable", "_positional", "schema")
-
-    def __init__(self, tool: str, function: Callable[..., Any], *, skip_first: bool = False) -> None:
-        """Read the signature.
-
-        Args:
-            tool: The tool's name, for errors.
-            function: What will be called.
-            skip_first: Whether the first parameter is a receiver that is filled in by binding.
-
-        Raises:
-            DeclarationError: An annotation cannot be resolved, or has no JSON form.
-        """
-        parameters = _signature(tool, function, skip_first)
-        self._names = [p.name for p in parameters if p.kind not in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)]
-        self._positional = [p for p in parameters if p.kind is _KINDS.POSITIONAL_ONLY]
-        self._by_default = {p.name for p in parameters if p.default is not _KINDS.empty}
-        open_ended = any(p.kind is _KINDS.VAR_KEYWORD for p in parameters)
-        fields = {p.name: _field(p) for p in parameters if p.kind not in (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)}
-        self._adapter = _adapter(tool, fields, self._by_default, open_ended=open_ended)
-        self._nullable = {name for name in self._by_default if _accepts_null(fields[name])}
-        self.schema = _json_schema(tool, self._adapter, parameters)
-
-    def validate(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments for the body, by position and by keyword.
-
-        Raises:
-            ArgumentsError: They do not fit; one text lists every fault with its path.
-        """
-        from pydantic import ValidationError
-
-        # null for a parameter that cannot be null but has a default means that it was left out.
-        given = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or name not in self._by_default or name in self._nullable
-        }
-        try:
-            values = self._adapter.validate_python(given)
-        except ValidationError as exc:
-            raise ArgumentsError(self._faults(exc, given)) from None
-        positional = [values.pop(p.name) if p.name in values else p.default for p in self._positional]
-        return positional, values
-
-    def _faults(self, exc: Any, given: Mapping[str, Any]) -> str:
-        faults: list[str] = []
-        for fault in exc.errors(include_url=False, include_context=False, include_input=False):
-            path = ".".join(str(part) for part in fault["loc"])
-            if fault["type"] == "missing":
-                faults.append(f"{path}: required, and not supplied")
-            elif fault["type"] == "extra_forbidden":
-                faults.append(f"{path}: not a parameter of this tool")
-            else:
-                faults.append(f"{path}: {fault['msg']}")
-        expected = ", ".join(self._names) or "none"
-        return f"{'; '.join(faults)} (expected: {expected}; supplied: {', '.join(given) or 'none'})"
+    rest = any(param.kind is VAR_KEYWORD for param in params)
+    extra = "allow" if rest else "ignore" if ignore_unknown else "forbid"
+    return _adapter(tool, {p.name: _field(p) for p in params if p.kind is not VAR_KEYWORD}, params, extra)
 
 
-def _signature(tool: str, function: Callable[..., Any], skip_first: bool) -> list[inspect.Parameter]:
+def rest_adapter_of(tool: str, params: Sequence[Param]) -> TypeAdapter[Any] | None:
+    """The validator of what a ``**kw: type`` takes, a mapping; None where it takes anything, or is not there."""
+    for param in params:
+        if param.kind is VAR_KEYWORD and param.annotation is not EMPTY and param.annotation is not Any:
+            kind: Any = param.annotation
+            return _type_adapter(tool, f"parameter '**{param.name}'", dict[str, kind])
+    return None
+
+
+def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
+    """JSON Schema 2020-12 of the arguments, an object.
+
+    Raises:
+        DeclarationError: A type has none.
+    """
+    from pydantic.errors import PydanticInvalidForJsonSchema
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Generate(GenerateJsonSchema):
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            return False  # a name with capitals: tokens that say nothing
+
+    fields = {_REST if p.kind is VAR_KEYWORD else p.name: _field(p) for p in params}
+    adapter = _adapter(tool, fields, params, "forbid")
     try:
-        parameters = list(inspect.signature(function, eval_str=True).parameters.values())
-    except NameError as exc:
-        raise DeclarationError(
-            f"tool {tool!r}: an annotation names {exc.name!r}, which cannot be found from the function's module; "
-            "define or import it at the top of that module"
-        ) from exc
-    except (SyntaxError, AttributeError) as exc:
-        raise DeclarationError(f"tool {tool!r}: an annotation cannot be evaluated ({exc})") from exc
-    except (ValueError, TypeError) as exc:
-        raise DeclarationError(f"tool {tool!r}: its signature cannot be read ({exc}); wrap it in a function") from exc
-    return parameters[1:] if skip_first else parameters
+        schema = adapter.json_schema(schema_generator=Generate)
+    except PydanticInvalidForJsonSchema as exc:
+        raise DeclarationError(f"tool {tool!r}: a parameter's type has no JSON Schema ({exc})") from exc
+    schema.pop("title", None)
+    properties: dict[str, Any] = schema.setdefault("properties", {})
+    rest: Any = properties.pop(_REST, None)
+    if rest is not None:
+        rest.pop("description", None)
+        schema["additionalProperties"] = rest or True
+    for param in params:
+        shown = properties.get(param.name)
+        if shown is not None and param.default is not EMPTY:
+            _show_default(shown, param.default)
+    return schema
 
 
-def _field(parameter: inspect.Parameter) -> Any:
-    """The annotation, with a bare text in Annotated turned into a description."""
+def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The form that some providers want for outputs held to the schema.
+
+    Every property is required and no other allowed; what may be left out takes null instead, which a
+    call means as "left out".
+
+    Raises:
+        ValueError: Something takes keys of any name, which this form cannot say.
+    """
+    strict: dict[str, Any] = _strict(schema)
+    return strict
+
+
+def accepts_null(annotation: Any) -> bool:
+    """Whether a value of this type may be None."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(annotation).validate_python(None)
+    except ValidationError:
+        return False
+    return True
+
+
+def _field(param: Param) -> Any:
+    """The annotation for pydantic, its texts as descriptions."""
     from pydantic import Field
 
-    annotation = Any if parameter.annotation is _KINDS.empty else parameter.annotation
-    if get_origin(annotation) is not Annotated:
+    kind = Any if param.annotation is EMPTY else _with_texts(param.annotation)
+    if param.description:
+        kind = Annotated[kind, Field(description=param.description)]
+    return kind
+
+
+def _with_texts(annotation: Any) -> Any:
+    """The annotation, with every bare text in an Annotated turned into a description, however deep it stands."""
+    from pydantic import Field
+
+    origin = get_origin(annotation)
+    if origin is None:
         return annotation
-    base, *extras = get_args(annotation)
-    fields = tuple(Field(description=extra) if isinstance(extra, str) else extra for extra in extras)
-    return Annotated[(base, *fields)]
+    if origin is Annotated:
+        base, *extras = get_args(annotation)
+        fields = [Field(description=extra) if isinstance(extra, str) else extra for extra in extras]
+        return Annotated[(_with_texts(base), *fields)]
+    args = get_args(annotation)
+    if origin in (Union, types.UnionType):
+        members = tuple(_with_texts(member) for member in args)
+        return annotation if members == args else Union[members]  # noqa: UP007
+    if not isinstance(origin, type) or not any(get_origin(arg) is not None for arg in args):
+        return annotation
+    inner = tuple(_with_texts(arg) if get_origin(arg) is not None else arg for arg in args)
+    return annotation if inner == args else types.GenericAlias(origin, inner)
 
 
-def _adapter(tool: str, fields: dict[str, Any], optional: set[str], *, open_ended: bool) -> TypeAdapter[Any]:
-
+def _adapter(tool: str, fields: dict[str, Any], params: Sequence[Param], extra: Any) -> TypeAdapter[Any]:
     import typing_extensions  # pydantic's own; the standard TypedDict lacks what it needs before 3.12
-    from pydantic import ConfigDict, PydanticSchemaGenerationError, PydanticUndefinedAnnotation, TypeAdapter
-    from pydantic.errors import PydanticUserError
+    from pydantic import ConfigDict
 
     # Through an Any, because a type made at run time is nothing a type checker can follow.
     typed_dict: Any = typing_extensions.TypedDict
     not_required: Any = typing_extensions.NotRequired
-    shape = typed_dict(
-        "Arguments", {name: not_required[kind] if name in optional else kind for name, kind in fields.items()}
-    )
-    shape.__pydantic_config__ = ConfigDict(extra="allow" if open_ended else "forbid")
+    required = {param.name for param in params if param.required and param.kind is not VAR_KEYWORD}
+    shape = typed_dict("Arguments", {n: kind if n in required else not_required[kind] for n, kind in fields.items()})
+    shape.__pydantic_config__ = ConfigDict(extra=extra)
     try:
-        return TypeAdapter(shape)
+        return _type_adapter(tool, "its parameters", shape)
+    except DeclarationError:
+        for name, kind in fields.items():
+            _type_adapter(tool, f"parameter {name!r}", kind)
+        raise
+
+
+def _type_adapter(tool: str, where: str, kind: Any) -> TypeAdapter[Any]:
+    from pydantic import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        return TypeAdapter(kind)
     except PydanticUndefinedAnnotation as exc:
-        raise DeclarationError(f"tool {tool!r}: the type {exc.name!r} is not defined where it is used") from exc
+        raise DeclarationError(
+            f"tool {tool!r}, {where}: the type {exc.name!r} is not defined where it is used; define or import it "
+            "at the top of its module"
+        ) from exc
     except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as exc:
-        culprit = next((name for name, kind in fields.items() if not _expressible(kind)), None)
-        where = f"parameter {culprit!r}" if culprit else "its parameters"
         raise DeclarationError(
             f"tool {tool!r}, {where}: the annotated type has no JSON form ({str(exc).splitlines()[0]}); "
             "annotate with a type that pydantic knows"
         ) from exc
 
 
-def _expressible(kind: Any) -> bool:
-    from pydantic import TypeAdapter
-
-    try:
-        TypeAdapter(kind)
-    except Exception:  # noqa: BLE001 - only asks whether it works
-        return False
-    return True
-
-
-def _accepts_null(kind: Any) -> bool:
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        TypeAdapter(kind).validate_python(None)
-    except ValidationError:
-        return False
-    return True
-
-
-def _json_schema(tool: str, adapter: TypeAdapter[Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:
-    from pydantic.errors import PydanticInvalidForJsonSchema
+def _show_default(shown: dict[str, Any], default: Any) -> None:
     from pydantic_core import to_jsonable_python
 
+    if shown.get("writeOnly"):
+        return
     try:
-        schema = adapter.json_schema()
-    except PydanticInvalidForJsonSchema as exc:
-        raise DeclarationError(f"tool {tool!r}: a parameter's type has no JSON Schema ({exc})") from exc
-    schema.pop("title", None)
-    schema.setdefault("properties", {})
-    for parameter in parameters:
-        shown = schema["properties"].get(parameter.name)
-        if shown is None or parameter.default is _KINDS.empty:
-            continue
-        try:
-            shown["default"] = to_jsonable_python(parameter.default)
-        except Exception:  # noqa: BLE001 - a default without a JSON form is simply not shown
-            continue
-    return schema
+        shown["default"] = to_jsonable_python(default)
+    except Exception:  # noqa: BLE001 - a default without a JSON form is simply not shown
+        return
+
+
+def _strict(schema: Any) -> Any:
+    if is_list(schema):
+        return [_strict(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    given = cast("Mapping[str, Any]", schema)
+    form = {key: _strict_part(key, value) for key, value in given.items() if key != "default"}
+    properties: dict[str, Any] | None = form.get("properties")
+    more: Any = given.get("additionalProperties")
+    if properties is None and given.get("type") != "object":
+        return form
+    if more is True or isinstance(more, Mapping) or properties is None:
+        raise ValueError("a parameter takes keys of any name, which the strict form cannot say")
+    required = given.get("required", ())
+    form["properties"] = {name: shown if name in required else _or_null(shown) for name, shown in properties.items()}
+    form["required"] = list(properties)
+    form["additionalProperties"] = False
+    return form
+
+
+def _strict_part(key: str, value: Any) -> Any:
+    if key in ("properties", "$defs"):
+        return {name: _strict(part) for name, part in value.items()}
+    if key in ("enum", "const", "examples", "required"):
+        return value
+    return _strict(value)
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    members: list[Any] = schema.get("anyOf", [])
+    null = {"type": "null"}
+    if null in members or schema.get("type") == "null":
+        return schema
+    outer = {key: schema[key] for key in ("description",) if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in outer}
+    return {"anyOf": [*inner["anyOf"], null] if set(inner) == {"anyOf"} else [inner, null], **outer}

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack
 from toolexec._definition import OPTIONS, Definition, Deliver
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
+from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
 from toolexec._runner import Factory
@@ -44,6 +45,7 @@ class Tool(Registry):
         resource: Calls that name one resource never overlap.
         loop: The kind of loop an async ``call`` gets where it has to bring its own.
         deliver: "raise", or "poll": then nothing is raised in a thread that runs ``call``.
+        json: How arguments are read and results written.
     """
 
     name: ClassVar[str]
@@ -56,6 +58,7 @@ class Tool(Registry):
     resource: ClassVar[str | None] = None
     loop: ClassVar[LoopKind] = "asyncio"
     deliver: ClassVar[Deliver] = "raise"
+    json: ClassVar[Json] = AS_WRITTEN
     skill: ClassVar[bool] = False
     mcp: ClassVar[bool] = False
     a2a: ClassVar[bool] = False
@@ -85,6 +88,7 @@ class ToolOptions(TypedDict, total=False):
         loop: "asyncio" or "trio": the loop of an async body where it has to bring its own.
         deliver: How an interrupt reaches a sync body on a thread: "raise" raises ``Interrupt`` in it,
             "poll" leaves it to ask (``checkpoint``, ``interrupted``).
+        json: How arguments are read and results written.
     """
 
     strategy: Any
@@ -95,6 +99,7 @@ class ToolOptions(TypedDict, total=False):
     resource: str | None
     loop: LoopKind
     deliver: Deliver
+    json: Json
 
 
 class DecoratedFunction(Function, Generic[P, R_co]):

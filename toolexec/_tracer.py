@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
+from toolexec._inject import injectable
+
 if TYPE_CHECKING:
     from toolexec._function import Function
     from toolexec._return import Return
@@ -34,6 +36,9 @@ class Tracer:
 
     def on_tool_error(self, function: Function, ret: Return) -> None:
         """The call ended otherwise: raised, refused, lost, out of time or cancelled."""
+
+
+injectable(Tracer, "tracer")
 
 
 class Tracing:

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from toolexec import ArgumentsError
-from toolexec._arguments import excerpt, parse
+from toolexec import ArgumentsError, _arguments
+from toolexec._arguments import excerpt
+
+
+def parse(raw: object) -> dict[str, Any]:
+    return _arguments.parse(raw).values
 
 
 @pytest.mark.parametrize("raw", [None, "", "  \n", "null", " null ", {}, "{}", b"{}", bytearray(b""), '"{}"'], ids=repr)
@@ -122,3 +126,32 @@ def test_the_callers_containers_are_copied_and_its_objects_are_not() -> None:
 
 def test_any_mapping_will_do_and_its_keys_become_text() -> None:
     assert {"1": "a"} == parse(types.MappingProxyType({1: "a"}))
+
+
+@pytest.mark.parametrize("raw", ['{"a": 1, "a": 2}', '{"x": {"b": 1, "b": 1}}'])
+def test_a_key_that_is_there_twice_is_refused(raw: str) -> None:
+    with pytest.raises(ArgumentsError, match="is there twice"):
+        parse(raw)
+
+
+@pytest.mark.parametrize("raw", ['{"x": 1e400}', '{"x": [-1e999]}'])
+def test_a_number_beyond_every_float_is_refused(raw: str) -> None:
+    with pytest.raises(ArgumentsError, match="too large"):
+        parse(raw)
+
+
+def test_a_text_beyond_the_limit_is_refused_at_once() -> None:
+    with pytest.raises(ArgumentsError, match="too long"):
+        parse(" " * 10 + "x" * (64 * 1024 * 1024))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
+def test_numbers_without_json_are_refused_in_a_dict_too(value: object) -> None:
+    with pytest.raises(ArgumentsError, match="no JSON numbers"):
+        parse({"x": value})
+
+
+def test_plain_data_has_its_text_and_foreign_objects_have_none() -> None:
+    assert '{"a": [1, null]}' == _arguments.parse({"a": [1, None]}).text
+    assert None is _arguments.parse({"a": object()}).text
+    assert None is _arguments.parse({"a": {1: 2}}).text

@@ -11,7 +11,10 @@ import pytest
 from pydantic import Field
 
 import toolexec as tx
-from toolexec._schema import Parameters
+from toolexec._arguments import parse
+from toolexec._parameters import Parameters
+from toolexec._schema import strict_form
+from toolexec._signature import params_of
 
 
 class User(pydantic.BaseModel):
@@ -28,8 +31,12 @@ class Colour(enum.Enum):
     RED = "red"
 
 
+def parameters_of(function: Any, tool: str = "t", *, skip_first: bool = False) -> Parameters:
+    return Parameters(tool, params_of(tool, function, skip_first=skip_first))
+
+
 def bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    return Parameters("t", function).validate(arguments)
+    return parameters_of(function).validate(parse(arguments))
 
 
 def refusal(function: Any, arguments: dict[str, Any]) -> str:
@@ -39,7 +46,7 @@ def refusal(function: Any, arguments: dict[str, Any]) -> str:
 
 
 def test_a_tool_without_parameters_has_an_empty_object() -> None:
-    schema = Parameters("t", lambda: None).schema
+    schema = parameters_of(lambda: None).schema
 
     assert ("object", {}) == (schema["type"], schema["properties"])
     assert "title" not in schema
@@ -51,7 +58,7 @@ def test_the_schema_tells_types_texts_defaults_and_what_is_required() -> None:
     ) -> None:
         """Body of no interest."""
 
-    schema = Parameters("t", tool).schema
+    schema = parameters_of(tool).schema
 
     assert ["path"] == schema["required"]
     assert "Where it is" == schema["properties"]["path"]["description"]
@@ -66,7 +73,7 @@ def test_a_default_without_a_json_form_is_not_shown_and_still_used() -> None:
     def tool(a: Any = marker) -> object:
         return a
 
-    assert "default" not in Parameters("t", tool).schema["properties"]["a"]
+    assert "default" not in parameters_of(tool).schema["properties"]["a"]
     assert ([], {}) == bind(tool, {})
 
 
@@ -92,8 +99,8 @@ def test_G3_var_keywords_take_the_rest_and_var_positionals_are_no_parameter() ->
     def tool(a: int, *rest: int, **more: Any) -> tuple[Any, ...]:
         return a, rest, more
 
-    parameters = Parameters("t", tool)
-    args, kwargs = parameters.validate({"a": 1, "x": [2], "rest": 3})
+    parameters = parameters_of(tool)
+    args, kwargs = parameters.validate(parse({"a": 1, "x": [2], "rest": 3}))
 
     assert {"a"} == set(parameters.schema["properties"])
     assert (1, (), {"x": [2], "rest": 3}) == tool(*args, **kwargs)
@@ -128,7 +135,7 @@ def test_a_parameter_may_have_any_name(name: str) -> None:
     args, kwargs = bind(namespace["tool"], {name: "7"})
 
     assert 7 == namespace["tool"](*args, **kwargs)
-    assert [name] == Parameters("t", namespace["tool"]).schema["required"]
+    assert [name] == parameters_of(namespace["tool"]).schema["required"]
 
 
 def test_F9_null_for_a_defaulted_parameter_that_cannot_be_null_means_left_out() -> None:
@@ -154,10 +161,213 @@ def test_F13_all_faults_are_told_at_once_with_their_paths() -> None:
     assert "(expected: a, b, user, c; supplied: c, user, extra, parameters)" in text
 
 
-def test_a_fault_never_shows_the_values() -> None:
+def test_a_fault_shows_what_was_sent_in_a_few_words_and_what_it_should_be() -> None:
+    def tool(path: str, count: int = 1, tags: list[str] = []) -> None: ...  # noqa: B006 - as users write it
+
+    text = refusal(tool, {"paht": "x", "count": "many " * 100, "tags": {"a": 1}})
+
+    assert "paht: not a parameter of this tool; did you mean 'path'?" in text
+    assert "path: required, and not supplied" in text
+    assert 'count: should be a valid integer, not the text "many many' in text
+    assert "tags: should be a valid array, not an object" in text
+    assert len(text) < 600
+
+
+def test_many_faults_are_not_all_told() -> None:
+    def tool(numbers: list[int]) -> None: ...
+
+    text = refusal(tool, {"numbers": ["x"] * 1000})
+
+    assert "; and 980 more (expected: numbers" in text
+
+
+class Login(pydantic.BaseModel):
+    user: str
+    password: pydantic.SecretStr
+
+
+def test_the_value_of_a_secret_is_never_shown() -> None:
+    def tool(key: pydantic.SecretStr, login: Login, keys: list[pydantic.SecretStr]) -> None: ...
+
+    text = refusal(tool, {"key": 12345, "login": {"user": 77777, "password": ["hunter2"]}, "keys": [54321]})
+
+    for value in ("12345", "hunter2", "77777", "54321"):
+        assert value not in text
+    for path in ("key: ", "login.user: ", "login.password: ", "keys.0: "):
+        assert path in text
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sent", "meant"),
+    [
+        (int, "3", 3),
+        (int, 3.0, 3),
+        (int, "3.0", 3),
+        (int, "1e3", 1000),
+        (float, 2, 2.0),
+        (float, "2.5", 2.5),
+        (bool, "true", True),
+        (list[int], "[1, 2]", [1, 2]),
+        (list[int], '["1", "2"]', [1, 2]),
+        (User, '{"name": "Ada"}', User(name="Ada")),
+        (list[User], '["{\\"name\\": \\"Ada\\"}"]', [User(name="Ada")]),
+        (dict[str, int], '{"a": 1.0}', {"a": 1}),
+        (tuple[int, str], '[1, "x"]', (1, "x")),
+        (set[int], "[1, 1]", {1}),
+        (int | None, "3", 3),
+        (list[int] | None, "[1]", [1]),
+        (Level, 1.0, Level.LOW),
+        (Literal[1, 2], 2.0, 2),
+    ],
+    ids=repr,
+)
+def test_F5_F11_what_loses_nothing_is_converted(annotation: Any, sent: Any, meant: Any) -> None:
+    def tool(a: Any) -> None: ...
+
+    tool.__annotations__["a"] = annotation
+
+    got = bind(tool, {"a": sent})[1]["a"]
+    assert (meant, type(meant)) == (got, type(got))
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sent"),
+    [
+        (int, 3.5),
+        (int, True),
+        (int, "3.5"),
+        (int, "true"),
+        (int, "007"),
+        (int, "three"),
+        (int, 1e300),
+        (float, True),
+        (float, "NaN"),
+        (bool, 1),
+        (bool, "no"),
+        (bool, "1"),
+        (str, 5),
+        (list[int], "not json"),
+        (list[int], "3"),
+        (list[int], '["x"]'),
+        (dict[str, int], "[1]"),
+        (User, '{"age": 3}'),
+        (Level, True),
+        (Level, "1"),
+        (Literal[1], True),
+        (Literal[True], 1),
+        (Literal["1"], 1),
+    ],
+    ids=repr,
+)
+def test_F5_F11_what_would_lose_something_is_refused(annotation: Any, sent: Any) -> None:
+    def tool(a: Any) -> None: ...
+
+    tool.__annotations__["a"] = annotation
+
+    assert "a: " in refusal(tool, {"a": sent})
+
+
+def test_what_was_converted_and_still_does_not_fit_is_told_as_it_was_sent() -> None:
+    def tool(user: User) -> None: ...
+
+    text = refusal(tool, {"user": '{"age": 3}'})
+
+    assert 'not the text "{' in text
+    assert "user.name" not in text
+
+
+def test_without_coercion_only_the_right_kind_is_taken() -> None:
+    def tool(a: int, b: list[int] | None = None) -> None: ...
+
+    parameters = Parameters("t", params_of("t", tool), tx.Json(coerce=False))
+
+    assert {"a": 1} == parameters.validate(parse({"a": 1}))[1]
+    with pytest.raises(tx.ArgumentsError, match="a: should be a valid integer"):
+        parameters.validate(parse({"a": "1"}))
+
+
+def test_F10_unknown_arguments_are_dropped_where_the_tool_says_so() -> None:
     def tool(a: int) -> None: ...
 
-    assert "hunter2" not in refusal(tool, {"a": "hunter2"})
+    parameters = Parameters("t", params_of("t", tool), tx.Json(ignore_unknown=True))
+
+    assert {"a": 1} == parameters.validate(parse({"a": 1, "parameters": {"a": 2}}))[1]
+
+
+def test_G3_the_type_of_the_open_end_is_held_and_told() -> None:
+    def tool(x: int, **more: list[int]) -> None: ...
+
+    assert {"type": "array", "items": {"type": "integer"}} == parameters_of(tool).schema["additionalProperties"]
+    assert {"x": 1, "y": [2]} == bind(tool, {"x": 1, "y": [2]})[1]
+    assert "y.0: should be a valid integer" in refusal(tool, {"x": 1, "y": ["z"]})
+
+
+def test_G11_a_mutable_default_is_fresh_for_every_call() -> None:
+    def tool(
+        kept: Annotated[int, Field(default=4)],
+        a: list[int] = [1],  # noqa: B006 - as users write it
+        box: Box = Box(1),  # noqa: B008 - as users write it
+        made: list[int] = Field(default_factory=list),  # noqa: B008 - as users write it
+    ) -> None: ...
+
+    one, two = bind(tool, {})[1], bind(tool, {})[1]
+
+    assert ({"a": [1], "box": Box(1), "made": [], "kept": 4}, one) == (one, two)
+    assert one["a"] is not two["a"]
+    assert one["box"] is not two["box"]
+    assert one["made"] is not two["made"]
+    assert "required" not in parameters_of(tool).schema
+
+
+def test_two_defaults_are_one_too_many() -> None:
+    def tool(a: Annotated[int, Field(default=4)] = 5) -> None: ...
+
+    with pytest.raises(tx.DeclarationError, match="'fetch', parameter 'a': it has two defaults, 5 and 4"):
+        parameters_of(tool, "fetch")
+
+
+def test_G6_texts_and_constraints_are_kept_wherever_they_stand() -> None:
+    def tool(
+        a: Annotated[int, "how many", Field(ge=1)],
+        b: Annotated[int, Field(ge=1), "how many"],
+        c: list[Annotated[str, "a word", Field(min_length=1)]],
+        d: Annotated[int, Field(le=3)] | None = None,
+    ) -> None: ...
+
+    shown = parameters_of(tool).schema["properties"]
+
+    for name in "ab":
+        assert {"type": "integer", "minimum": 1, "description": "how many"} == shown[name]
+    assert {"type": "string", "minLength": 1, "description": "a word"} == shown["c"]["items"]
+    assert {"type": "integer", "maximum": 3} in shown["d"]["anyOf"]
+    assert "c.0: " in refusal(tool, {"a": 1, "b": 1, "c": [""]})
+    assert "d: " in refusal(tool, {"a": 1, "b": 1, "c": [], "d": 4})
+
+
+def test_the_strict_form_requires_everything_and_takes_null_for_what_may_be_left_out() -> None:
+    def tool(a: int, user: User, b: str = "x") -> None: ...
+
+    parameters = parameters_of(tool)
+    strict = strict_form(parameters.schema)
+
+    assert ["a", "user", "b"] == strict["required"]
+    assert {"anyOf": [{"type": "string"}, {"type": "null"}]} == strict["properties"]["b"]
+    assert ["name", "age"] == strict["$defs"]["User"]["required"]
+    assert {"a": 1, "user": User(name="Ada")} == (
+        parameters.validate(parse({"a": 1, "b": None, "user": {"name": "Ada", "age": None}}))[1]
+    )
+
+
+def test_the_strict_form_cannot_say_keys_of_any_name() -> None:
+    def tool(a: dict[str, int]) -> None: ...
+
+    with pytest.raises(ValueError, match="any name"):
+        strict_form(parameters_of(tool).schema)
 
 
 def test_F15_the_body_gets_real_instances_at_every_level() -> None:
@@ -203,7 +413,7 @@ def test_G1_postponed_annotations_are_resolved_from_the_functions_own_module() -
 
     def tool(user: User) -> None: ...
 
-    assert {"name", "age"} == set(Parameters("t", tool).schema["$defs"]["User"]["properties"])
+    assert {"name", "age"} == set(parameters_of(tool).schema["$defs"]["User"]["properties"])
 
 
 def test_an_annotation_that_cannot_be_found_names_tool_and_name() -> None:
@@ -212,7 +422,7 @@ def test_an_annotation_that_cannot_be_found_names_tool_and_name() -> None:
     def tool(a: Local) -> None: ...
 
     with pytest.raises(tx.DeclarationError, match=r"'fetch'.*'Local'"):
-        Parameters("fetch", tool)
+        parameters_of(tool, "fetch")
 
 
 @pytest.mark.parametrize("annotation", ["not valid!", "enum.Missing", "dataclasses.field.nothing"])
@@ -222,7 +432,7 @@ def test_an_annotation_that_cannot_be_evaluated_is_a_fault_of_the_declaration(an
     tool.__annotations__["a"] = annotation
 
     with pytest.raises(tx.DeclarationError, match="'fetch'"):
-        Parameters("fetch", tool)
+        parameters_of(tool, "fetch")
 
 
 def test_a_type_without_a_json_form_names_tool_and_parameter() -> None:
@@ -233,17 +443,17 @@ def test_a_type_without_a_json_form_names_tool_and_parameter() -> None:
     tool.__annotations__["b"] = Odd
 
     with pytest.raises(tx.DeclarationError, match=r"'fetch', parameter 'b'"):
-        Parameters("fetch", tool)
+        parameters_of(tool, "fetch")
 
 
 def test_a_callable_without_a_signature_says_what_to_do() -> None:
     with pytest.raises(tx.DeclarationError, match="wrap it in a function"):
-        Parameters("fetch", type)
+        parameters_of(type, "fetch")
 
 
 def test_the_receiver_of_a_method_is_no_parameter() -> None:
     class Tool:
         def call(self, a: int) -> None: ...
 
-    assert {"a"} == set(Parameters("t", Tool.call, skip_first=True).schema["properties"])
-    assert {"a"} == set(Parameters("t", Tool().call).schema["properties"])
+    assert {"a"} == set(parameters_of(Tool.call, skip_first=True).schema["properties"])
+    assert {"a"} == set(parameters_of(Tool().call).schema["properties"])

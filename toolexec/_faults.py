@@ -1,0 +1,117 @@
+"""What is told a model about arguments that do not fit: all of it at once, in words it can act on."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolexec._arguments import excerpt, kind_of
+from toolexec._coercion import at, locate
+from toolexec._errors import ArgumentsError
+
+# So that a model that got everything wrong is not told more than it can use.  A guess.
+_SHOWN = 20
+# Of a value; enough to recognise it.  A guess.
+_VALUE_CHARS = 60
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong.
+
+    Attributes:
+        path: Where, from the arguments down; with the key that is missing there, if one is.
+        kind: pydantic's name for it, or one of ours.
+        text: What it should be.
+    """
+
+    path: tuple[int | str, ...]
+    kind: str
+    text: str
+
+
+def faults_in(exc: Any, values: Mapping[str, Any]) -> list[Fault]:
+    """Pydantic's errors as faults, each at the place in ``values`` that it is about."""
+    faults: list[Fault] = []
+    for error in exc.errors(include_url=False, include_context=False, include_input=False):
+        loc, kind = error["loc"], error["type"]
+        path = locate(values, loc)
+        if kind in ("missing", "missing_keyword_only_argument", "missing_argument", "missing_positional_only_argument"):
+            path = (*locate(values, loc[:-1]), loc[-1])
+        faults.append(Fault(path, kind, error["msg"]))
+    return faults
+
+
+def unfit(
+    faults: Sequence[Fault],
+    values: Mapping[str, Any],
+    *,
+    expected: Sequence[str],
+    secret: Container[object] = (),
+) -> ArgumentsError:
+    """The refusal that tells all faults.
+
+    Args:
+        faults: What is wrong.
+        values: The arguments.
+        expected: The names of the tool's parameters.
+        secret: Those of them whose values are never shown.
+    """
+    grouped: dict[tuple[int | str, ...], list[Fault]] = {}
+    for fault in faults:
+        grouped.setdefault(fault.path, []).append(fault)
+    told = [_tell(path, there, values, expected, secret) for path, there in grouped.items()]
+    shown = "; ".join(told[:_SHOWN]) + (f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else "")
+    return ArgumentsError(f"{shown} (expected: {_list(expected)}; supplied: {_list(values)})")
+
+
+def _tell(
+    path: tuple[int | str, ...],
+    faults: Sequence[Fault],
+    values: Mapping[str, Any],
+    expected: Sequence[str],
+    secret: Container[object],
+) -> str:
+    where = ".".join(excerpt(str(step)) for step in path) or "the arguments"
+    kinds = {fault.kind for fault in faults}
+    if kinds == {"extra_forbidden"}:
+        return (
+            f"{where}: not a parameter of this tool{_closest(path, expected, values)}"
+            if len(path) == 1
+            else (f"{where}: not a key of this object")
+        )
+    if any(kind.startswith("missing") for kind in kinds):
+        return f"{where}: required, and not supplied"
+    texts = list(dict.fromkeys(_lowered(fault.text) for fault in faults if fault.kind != "extra_forbidden"))
+    hidden = bool(path) and path[0] in secret
+    got = "" if hidden else f", not {_value(at(values, path))}"
+    return f"{where}: {' or '.join(texts)}{got}"
+
+
+def _lowered(text: str) -> str:
+    return text.replace("Input should", "should", 1)
+
+
+def _closest(path: tuple[int | str, ...], expected: Sequence[str], values: Mapping[str, Any]) -> str:
+    free = [name for name in expected if name not in values]
+    close = difflib.get_close_matches(str(path[0])[:_VALUE_CHARS], free, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _value(value: Any) -> str:
+    """A value in few words; what is in a container is not for the text, and may be a secret."""
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return f"{kind_of(value).removeprefix('a ')} {excerpt(repr(value))}"
+    if isinstance(value, str):
+        shown = value if len(value) <= _VALUE_CHARS else f"{value[:_VALUE_CHARS]}..."
+        return f"the text {json.dumps(shown, ensure_ascii=False)}"
+    return kind_of(value)
+
+
+def _list(names: Iterable[str]) -> str:
+    shown = [excerpt(name) for name in names]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return (", ".join(shown[:_SHOWN]) + more) or "none"

@@ -1,0 +1,173 @@
+"""Injection: parameters that the engine fills, and no model ever sees."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+from toolexec._errors import DeclarationError, ToolexecError, UnsendableError
+
+if TYPE_CHECKING:
+    from toolexec._signature import Param
+
+
+class Inject:
+    """Marks a parameter that the Context fills: ``db: Annotated[Database, Inject]``.
+
+    Its value is ``Context(deps={Database: ...})``'s.  It is never in the schema and never taken from a
+    model; what a model sends under its name is refused as any other unknown argument.
+    """
+
+
+class What(NamedTuple):
+    """What one parameter is filled with.
+
+    Attributes:
+        kind: "call", "context", "tracer", or "dep".
+        type: The class that ``deps`` is asked for; else None.
+    """
+
+    kind: str
+    type: Any = None
+
+
+class Later:
+    """Stands for the CurrentCall of a call, until its worker has one to put in its place."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type[Later], tuple[()]]:
+        return Later, ()
+
+
+_Make: TypeAlias = Callable[[Any], Any]
+
+_kinds: dict[type, str] = {}
+_makers: list[_Make] = []
+
+
+def injectable(cls: type, kind: str, make: _Make | None = None) -> None:
+    """Parameters annotated with this class are the engine's to fill; told by the module that defines it.
+
+    Args:
+        cls: The class.
+        kind: See ``What``.
+        make: For "call": makes it of the state of a call.
+    """
+    _kinds[cls] = kind
+    if make is not None:
+        _makers.append(make)
+
+
+def wanted(annotation: Any) -> What | None:
+    """What the engine fills a parameter of this type with, or None for a model's."""
+    if get_origin(annotation) is Annotated:
+        base, *extras = get_args(annotation)
+        if any(extra is Inject or isinstance(extra, Inject) for extra in extras):
+            return What("dep", base)
+        return wanted(base)
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = [member for member in get_args(annotation) if member is not type(None)]
+        return wanted(members[0]) if len(members) == 1 else None
+    if isinstance(annotation, type):
+        kind = _kinds.get(annotation)
+        return None if kind is None else What(kind)
+    return None
+
+
+class Sources(NamedTuple):
+    """Where the values for one call come from.
+
+    Attributes:
+        call: The state of the call.
+        context: The Context it belongs to, or None.
+        deps: What that Context's ``deps`` are.
+        tracer: What its calls are told to.
+        isolated: Whether its body runs where nothing of this process is reached.
+    """
+
+    call: Any
+    context: Any
+    deps: Mapping[Any, Any]
+    tracer: Any
+    isolated: bool
+
+
+def injected_into(tool: str, params: Sequence[Param], sources: Sources) -> dict[str, Any]:
+    """The values of the injected parameters, by name.
+
+    Raises:
+        UnsendableError: One of them cannot leave this process, and the body runs elsewhere.
+    """
+    values: dict[str, Any] = {}
+    for param in params:
+        what = param.inject
+        if what is None or missing(param, sources.context, sources.deps) is not None:
+            continue
+        if what.kind == "call":
+            values[param.name] = Later() if sources.isolated else _makers[0](sources.call)
+            continue
+        if sources.isolated and what.kind != "dep":
+            raise UnsendableError(
+                f"tool {tool!r}: parameter {param.name!r} takes the {what.kind}, which stays in the process that holds "
+                "it; use a strategy that runs in this process, such as thread"
+            )
+        if what.kind == "dep":
+            values[param.name] = sources.deps[what.type]
+        else:
+            values[param.name] = sources.context if what.kind == "context" else sources.tracer
+    return values
+
+
+def missing(param: Param, context: Any, deps: Mapping[Any, Any]) -> str | None:
+    """What there is no value from for an injected parameter, or None where there is one."""
+    what = param.inject
+    if what is None:
+        return None
+    if what.kind == "dep" and what.type not in deps:
+        return f"Context(deps={{{_shown(what.type)}: ...}})"
+    return "a Context" if what.kind == "context" and context is None else None
+
+
+def check_injected(tool: str, params: Sequence[Param], context: Any, deps: Mapping[Any, Any]) -> None:
+    """Refuse to start a call that has a parameter nothing can fill.
+
+    Raises:
+        ToolexecError: It names tool and parameter, and what would fill it.
+    """
+    for param in params:
+        lacking = missing(param, context, deps)
+        if lacking is not None and param.required:
+            raise ToolexecError(
+                f"tool {tool!r}: parameter {param.name!r} is filled from {lacking}, and this call has none; "
+                "start it through a Context that has"
+            )
+
+
+def check_deps(deps: Mapping[Any, Any] | None) -> dict[Any, Any]:
+    """A copy of ``Context(deps=...)``.
+
+    Raises:
+        DeclarationError: It is no mapping from types.
+    """
+    if deps is None:
+        return {}
+    if not isinstance(deps, Mapping):
+        raise DeclarationError(f"deps is {deps!r}; it takes a dict: the type of a parameter, and its value")
+    return dict(deps)
+
+
+def put_in_place(args: Sequence[Any], kwargs: Mapping[str, Any], call: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """In a worker: the arguments, with the CurrentCall of this call where it was left for later."""
+    if not any(type(value) is Later for value in (*args, *kwargs.values())):
+        return args, kwargs
+    here = _makers[0](call)
+    return (
+        [here if type(value) is Later else value for value in args],
+        {name: here if type(value) is Later else value for name, value in kwargs.items()},
+    )
+
+
+def _shown(kind: Any) -> str:
+    return str(getattr(kind, "__name__", kind))

@@ -1,0 +1,200 @@
+"""What a function says of its parameters, read from its signature one by one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ForwardRef, TypeAlias, get_args, get_origin
+
+from toolexec._errors import DeclarationError
+from toolexec._inject import What, wanted
+
+_Kind: TypeAlias = "inspect._ParameterKind"
+EMPTY: Any = inspect.Parameter.empty
+POSITIONAL_ONLY: Any = inspect.Parameter.POSITIONAL_ONLY
+KEYWORD: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+VAR_POSITIONAL: Any = inspect.Parameter.VAR_POSITIONAL
+VAR_KEYWORD: Any = inspect.Parameter.VAR_KEYWORD
+
+_AS_WRITTEN: dict[str, Any] = {}
+if sys.version_info >= (3, 14):
+    import annotationlib
+
+    # One name that cannot be found must not hide the other parameters.
+    _AS_WRITTEN["annotation_format"] = annotationlib.Format.FORWARDREF
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of a tool.
+
+    Attributes:
+        name: Its name, any text.
+        annotation: Its type, or EMPTY.
+        kind: How it is passed; as ``inspect.Parameter.kind``.
+        default: What it is when a call leaves it out; EMPTY where it is required.
+        make_default: Makes that anew for each call, or None.
+        description: The text the model reads, or "".
+        fill: Whether a default has to be passed, because the function has none of its own.
+        inject: What the engine fills it with, or None for what a model sends.
+    """
+
+    name: str
+    annotation: Any = EMPTY
+    kind: _Kind = KEYWORD
+    default: Any = EMPTY
+    make_default: Callable[[], Any] | None = None
+    description: str = ""
+    fill: bool = False
+    inject: What | None = field(default=None)
+
+    @property
+    def required(self) -> bool:
+        """Whether a call has to supply it."""
+        return self.default is EMPTY and self.make_default is None
+
+
+def params_of(
+    tool: str, function: Callable[..., Any], *, skip_first: bool = False, texts: Mapping[str, str] | None = None
+) -> tuple[Param, ...]:
+    """The parameters of a function, in order.
+
+    What a partial has bound is left out, and so is what a wrapper with parameters of its own supplies.
+
+    Args:
+        tool: The tool's name, for errors.
+        function: What will be called.
+        skip_first: Whether the first parameter is a receiver that is filled in by binding.
+        texts: Descriptions by name, for parameters that have none in their annotation.
+
+    Raises:
+        DeclarationError: The signature cannot be read, or an annotation cannot be evaluated; it names the parameter.
+    """
+    try:
+        shown, owner = _visible(function)
+    except (ValueError, TypeError) as exc:
+        raise DeclarationError(f"tool {tool!r}: its signature cannot be read ({exc}); wrap it in a function") from exc
+    names = _Names(owner)
+    params = [_param(tool, parameter, names, texts or {}) for parameter in (shown[1:] if skip_first else shown)]
+    return tuple(param for param in params if param is not None)
+
+
+def shape_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters as they are written, nothing evaluated; what a declaration can be checked against.
+
+    Raises:
+        ValueError, TypeError: There is no signature to be read.
+    """
+    return _visible(function)[0]
+
+
+def _visible(function: Any) -> tuple[list[inspect.Parameter], Any]:
+    """The parameters that are open to a caller, and the function that their annotations belong to."""
+    bound: set[str] = set()
+    own = inspect.signature(function, follow_wrapped=False, **_AS_WRITTEN)
+    inner = function
+    while isinstance(inner, functools.partial):
+        bound.update(inner.keywords)
+        inner = inner.func
+    parameters = list(own.parameters.values())
+    supplied: Any = getattr(inner, "__wrapped__", None)
+    if supplied is not None and any(p.kind in (VAR_POSITIONAL, VAR_KEYWORD) for p in parameters):
+        # A wrapper that passes on what it gets: what it wraps tells what that is.
+        followed = inspect.signature(function, **_AS_WRITTEN)
+        parameters = list(followed.parameters.values())
+        inner = inspect.unwrap(inner)
+    return [p for p in parameters if p.name not in bound or p.default is EMPTY], inner
+
+
+def _param(tool: str, parameter: inspect.Parameter, names: _Names, texts: Mapping[str, str]) -> Param | None:
+    if parameter.kind is VAR_POSITIONAL:
+        return None  # nothing that an object could name
+    try:
+        annotation = names.evaluate(parameter.annotation)
+    except NameError as exc:
+        raise DeclarationError(
+            f"tool {tool!r}, parameter {parameter.name!r}: its annotation names {exc.name!r}, which cannot be found "
+            "from the function's module; define or import it at the top of that module"
+        ) from exc
+    except Exception as exc:  # evaluating is the user's code
+        raise DeclarationError(
+            f"tool {tool!r}, parameter {parameter.name!r}: its annotation {parameter.annotation!r} cannot be "
+            f"evaluated ({type(exc).__name__}: {exc})"
+        ) from exc
+    param = Param(parameter.name, annotation, parameter.kind, parameter.default, inject=wanted(annotation))
+    return described(tool, param, texts.get(parameter.name, ""))
+
+
+def described(tool: str, param: Param, text: str = "") -> Param:
+    """The parameter with what its annotation and its default say: a text, a default, a way to make one."""
+    default, make = param.default, param.make_default
+    texts: list[str] = []
+    fields = [extra for extra in _extras(param.annotation) if not isinstance(extra, str)]
+    texts = [extra for extra in _extras(param.annotation) if isinstance(extra, str)]
+    annotation = param.annotation
+    if _is_field(default):  # ``x: int = Field(3, ge=1)``, as pydantic's users write it
+        fields.append(default)
+        annotation = Annotated[Any if annotation is EMPTY else annotation, default]
+        default = EMPTY
+    for extra in fields:
+        if _is_field(extra):
+            texts.append(extra.description or "")
+            own, own_make = _default_in(extra)
+            if default is not EMPTY and own is not EMPTY and own != default:
+                raise DeclarationError(
+                    f"tool {tool!r}, parameter {param.name!r}: it has two defaults, {default!r} and {own!r} in its "
+                    "Field; leave one of them out"
+                )
+            if default is EMPTY and make is None:
+                default, make = own, own_make
+    found = param.description or next((said for said in reversed(texts) if said.strip()), "") or text
+    fill = param.fill or param.default is not default or make is not None
+    return replace(param, annotation=annotation, default=default, make_default=make, description=found, fill=fill)
+
+
+def _default_in(info: Any) -> tuple[Any, Callable[[], Any] | None]:
+    if info.default_factory is not None:
+        return EMPTY, info.default_factory
+    missing = "PydanticUndefinedType"  # by name, for pydantic is not loaded for a look at what is not its own
+    return (EMPTY if type(info.default).__name__ == missing or info.default is ... else info.default), None
+
+
+def _extras(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def _is_field(value: Any) -> bool:
+    return type(value).__name__ == "FieldInfo" and type(value).__module__.startswith("pydantic")
+
+
+class _Names:
+    """Where the names in a function's annotations are looked up."""
+
+    def __init__(self, function: Any) -> None:
+        bare = function
+        while isinstance(bare, functools.partial):
+            bare = bare.func
+        if not isinstance(bare, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+            bare = getattr(bare, "__init__") if isinstance(bare, type) else type(bare).__call__  # noqa: B009 - mypy
+        bare = inspect.unwrap(getattr(bare, "__func__", bare))
+        self._globals: dict[str, Any] = getattr(bare, "__globals__", {})
+        self._locals: dict[str, Any] = {kind.__name__: kind for kind in getattr(bare, "__type_params__", ())}
+        code = getattr(bare, "__code__", None)
+        for name, cell in zip(getattr(code, "co_freevars", ()), getattr(bare, "__closure__", None) or (), strict=False):
+            try:
+                self._locals[name] = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+
+    def evaluate(self, annotation: Any) -> Any:
+        if isinstance(annotation, ForwardRef):
+            annotation = annotation.__forward_arg__
+        if not isinstance(annotation, str):
+            return annotation
+        # As typing.get_type_hints does it, and for one annotation at a time.
+        found: Any = eval(annotation, self._globals, self._locals)  # noqa: S307 - the tool's own source
+        return self.evaluate(found)
