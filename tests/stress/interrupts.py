@@ -248,8 +248,7 @@ def _start_and_wait(ctx: tx.Context, rng: random.Random, counters: Counters) -> 
         signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.002 + 1e-6)
         group = functions.group(window=rng.choice([None, 2]))
         group.wait(_LIMIT_S)
-        while counters.interrupted == seen:  # all are through, and the signal is still to come
-            pass
+        _await_signal(counters, seen)
     except Pressed:
         pass
     except tx.WaitTimeout:
@@ -267,6 +266,14 @@ def _start_and_wait(ctx: tx.Context, rng: random.Random, counters: Counters) -> 
             counters.hung += 1
         else:
             counters.answered += 1
+
+
+def _await_signal(counters: Counters, seen: int) -> None:
+    """All are through, and the signal is still to come."""
+    # A function of its own: from the end of a loop, Python 3.13.0 lets what a handler raises escape the ``try``
+    # that the loop stands in; from a call it does not.
+    while counters.interrupted == seen:
+        pass
 
 
 def _add(total: Counters, more: Counters) -> None:
