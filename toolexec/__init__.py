@@ -8,6 +8,7 @@ from toolexec._call_state import Progress
 from toolexec._clock import Clock, MonotonicClock
 from toolexec._context import Context
 from toolexec._current import CurrentCall, checkpoint, current_call, interrupted, progress
+from toolexec._declared import parameter
 from toolexec._discovery import strategy
 from toolexec._errors import (
     ArgumentsError,
@@ -33,12 +34,14 @@ from toolexec._functions import Functions
 from toolexec._group import Group
 from toolexec._inject import Inject
 from toolexec._json_options import Json
+from toolexec._openai import OpenAI
 from toolexec._return import Return, render
 from toolexec._run import arun, run
 from toolexec._runner import interrupt_runner
 from toolexec._strategy import Strategy
 from toolexec._task import Task
 from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
+from toolexec._tool_function import ToolFunction
 from toolexec._tracer import Tracer
 from toolexec._wrap import wrap
 
@@ -62,6 +65,7 @@ __all__ = [
     "Json",
     "MonotonicClock",
     "NoSuchToolError",
+    "OpenAI",
     "Output",
     "Progress",
     "Return",
@@ -73,6 +77,7 @@ __all__ = [
     "Tool",
     "ToolError",
     "ToolFailed",
+    "ToolFunction",
     "ToolOptions",
     "ToolexecError",
     "Tracer",
@@ -87,6 +92,7 @@ __all__ = [
     "factory",
     "interrupt_runner",
     "interrupted",
+    "parameter",
     "progress",
     "render",
     "run",

@@ -31,6 +31,7 @@ from toolexec._tracer import Tracer, Tracing
 
 if TYPE_CHECKING:
     from toolexec._group import Group
+    from toolexec._parameters import Parameters
     from toolexec._task import Task
 
 
@@ -86,6 +87,7 @@ class Context:
         chosen(strategy)
         self.strategy = strategy
         self._deps = check_deps(deps)
+        self._rendered: dict[str, Parameters] = {}  # of the tools that have a parameter whose type is a function
         self.functions: dict[str, Function] = {}
         for tool in tools:
             self._take(as_function(tool))
@@ -104,8 +106,33 @@ class Context:
                 return
             raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
         chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
-        _ = function.params  # types that have no JSON form are found here, never at a call
         self.functions[function.name] = function
+        self._render(function)  # types that have no JSON form are found here, never at a call
+
+    def _render(self, function: Function) -> None:
+        rendered = function._render()
+        if function._definition.dynamic:
+            self._rendered[function.name] = rendered
+
+    def declarations(self, provider: Any = "openai") -> list[dict[str, Any]]:
+        """The tools, as the provider's API takes them: ``client.chat.completions.create(tools=...)``.
+
+        A parameter whose type is a function has that called anew; from then on calls are held to what
+        this gave.
+
+        Args:
+            provider: "openai", or an object with ``adapt_function(function)``, such as
+                ``toolexec.OpenAI(strict=True)``.
+
+        Raises:
+            DeclarationError: A tool cannot be declared to that provider.
+        """
+        declared: list[dict[str, Any]] = []
+        for function in self.functions.values():
+            declared.append(function.adapt(provider))
+            if function._rendered is not None:
+                self._rendered[function.name] = function._rendered
+        return declared
 
     # Calls in
 
@@ -171,6 +198,7 @@ class Context:
             function = Function._unknown(record.name, record.id, record.arguments)
         else:
             function = known.bind(record.arguments, record.id)
+            function._rendered = self._rendered.get(record.name)
         if self._tracer is not None:
             function.tracer = self._tracer
         return function

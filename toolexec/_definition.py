@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from toolexec._arguments import Plain, parse
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
+from toolexec._declared import Source, check_names, combine, is_dynamic, merge, resolved
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._signature import Param, params_of
+from toolexec._signature import Param, params_of, shape_of
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -51,6 +51,8 @@ class Definition:
         json: How arguments are read and results written.
         time_limits: What its calls' clocks are held to.
         limits: What a call has to hold while it runs.
+        declared: The parameters that were declared one by one, beside what a signature says.
+        positional: Whether only these count, and all are passed by position, in this order.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class Definition:
         deliver: Deliver = "raise",
         json: Json = AS_WRITTEN,
         hook: Callable[..., Any] | None = None,
+        declared: Sequence[Source] = (),
+        positional: bool = False,
     ) -> None:
         _check_name(name)
         _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
@@ -92,23 +96,63 @@ class Definition:
         limited = timeout is not None or idle_timeout is not None
         self.time_limits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
         self.limits = _limits(max_in_flight, resource)
+        self.declared = list(declared)
+        self.positional = positional
         if source is not None:
             check_source(name, source)
+            self._check_declared()
 
     def parts(self) -> dict[str, Any]:
         """What another process needs to make the same definition; a strategy instance stays behind."""
         options = {name: getattr(self, name) for name in OPTIONS}
         if not isinstance(self.strategy, str):
             options["strategy"] = None
-        return {"name": self.name, "description": self.description, "source": self.body, "hook": self.hook, **options}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "source": self.body,
+            "hook": self.hook,
+            "declared": self.declared,
+            "positional": self.positional,
+            **options,
+        }
 
     def define(self, source: Any) -> None:
         """Set what runs the calls."""
         check_source(self.name, source)
-        self.source = _runner_source(self.name, source, self.hook)
-        self.body = source
-        for cached in ("parameters", "is_async"):
+        before = self.source, self.body
+        self.source, self.body = _runner_source(self.name, source, self.hook), source
+        try:
+            self._check_declared()
+        except DeclarationError:
+            self.source, self.body = before
+            raise
+        self._forget()
+
+    def declare(self, sources: Sequence[Source]) -> None:
+        """Add declared parameters; one of a name that is there already takes its place."""
+        before = self.declared
+        self.declared = merge([*before, *sources])
+        try:
+            self._check_declared()
+        except DeclarationError:
+            self.declared = before
+            raise
+        self._forget()
+
+    def _forget(self) -> None:
+        for cached in ("parameters", "is_async", "dynamic"):
             self.__dict__.pop(cached, None)
+
+    def _check_declared(self) -> None:
+        if not self.declared or self.source is None or self.positional:
+            return
+        function, skip_first = self._entry()
+        try:
+            shape = shape_of(function)
+        except (ValueError, TypeError):  # nothing to hold it against; the first rendering says so
+            return
+        check_names(self.name, self.declared, shape[1:] if skip_first else shape)
 
     def set_hook(self, hook: Callable[..., Any]) -> None:
         """Set what is told of an interrupt, for a tool that is a function."""
@@ -126,7 +170,24 @@ class Definition:
         """
         return Parameters(self.name, self._params(), self.json)
 
+    @functools.cached_property
+    def dynamic(self) -> bool:
+        """Whether a function tells what some parameter takes, anew at every rendering."""
+        return is_dynamic(self.declared)
+
+    def render(self) -> Parameters:
+        """What the tool takes now; ``parameters``, unless something of it is dynamic."""
+        return Parameters(self.name, self._params(), self.json) if self.dynamic else self.parameters
+
     def _params(self) -> Sequence[Param]:
+        declared = resolved(self.name, self.declared)
+        if self.positional or self.source is None:
+            return declared
+        function, skip_first = self._entry()
+        return combine(params_of(self.name, function, skip_first=skip_first), declared)
+
+    def _entry(self) -> tuple[Callable[..., Any], bool]:
+        """What is called, and whether its first parameter is a receiver that is filled in by binding."""
         source = self.source
         if isinstance(source, Factory) and source.tool is None:
             # Nothing says what it makes, so one is made and dropped.
@@ -135,19 +196,7 @@ class Definition:
         skip_first = isinstance(cls, type) and not isinstance(
             inspect.getattr_static(cls, "call", None), staticmethod | classmethod
         )
-        return params_of(self.name, declared_entry(source), skip_first=skip_first)
-
-    def take(self, arguments: object, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """What the body of one call is given, by position and by keyword.
-
-        Args:
-            arguments: As a model sent them, or plain ones.
-            fill: Values for the injected parameters, by name.
-
-        Raises:
-            ArgumentsError: They are a model's, and do not fit.
-        """
-        return arguments if isinstance(arguments, Plain) else self.parameters.validate(parse(arguments), fill)
+        return declared_entry(source), skip_first
 
     @functools.cached_property
     def is_async(self) -> bool:

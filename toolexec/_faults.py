@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, int | float):
-        return f"{kind_of(value).removeprefix('a ')} {excerpt(repr(value))}"
+        return f"the number {excerpt(repr(value))}"
     if isinstance(value, str):
         shown = value if len(value) <= _VALUE_CHARS else f"{value[:_VALUE_CHARS]}..."
         return f"the text {json.dumps(shown, ensure_ascii=False)}"

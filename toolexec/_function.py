@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from toolexec._call_state import CallState
 from toolexec._clock import MONOTONIC
+from toolexec._declared import Schema, declare, declare_all
 from toolexec._definition import Definition
 from toolexec._discovery import isolated_names
 from toolexec._errors import DeclarationError
 from toolexec._hook import run_hook
 from toolexec._launch import launch_one
+from toolexec._openai import provider_of
 from toolexec._registry import Registry
 from toolexec._return import Return, cancelled_form, error_form
 from toolexec._runner import Factory, resolve
+from toolexec._signature import EMPTY, Param
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from toolexec._parameters import Parameters
     from toolexec._task import Task
     from toolexec._tracer import Tracer
 
@@ -50,6 +54,7 @@ class Function(Registry):
         "_claimed",
         "_definition",
         "_id",
+        "_rendered",
         "_return",
         "_runner",
         "_task",
@@ -89,6 +94,7 @@ class Function(Registry):
         self._claimed = False
         self._return: Return | None = None
         self._task: Task | None = None
+        self._rendered: Parameters | None = None
 
     @classmethod
     def _of(cls, definition: Definition, id: str | None = None, arguments: Any = None) -> Function:
@@ -111,7 +117,7 @@ class Function(Registry):
             id: The call's id.
         """
         call = Function._of(self._definition, id, arguments)
-        call.tracer, call.model = self.tracer, self.model
+        call.tracer, call.model, call._rendered = self.tracer, self.model, self._rendered
         return call
 
     # What it is
@@ -138,15 +144,73 @@ class Function(Registry):
         return self._definition.description
 
     @property
-    def params(self) -> dict[str, Any]:
-        """JSON Schema of the arguments, an object; never None.
+    def params(self) -> Schema:
+        """JSON Schema of the arguments, an object, never None; called, it takes more: ``fn.params({"path": str})``.
+
+        Reading it renders it: a parameter whose type is a function has that called anew, and later calls
+        of this Function are held to what was read last.  What is called takes a JSON Schema, a dict of
+        names and types, or a function that gives one of these at every rendering; of two parameters with
+        one name the later counts.
 
         Raises:
             DeclarationError: A parameter's type has no JSON form.
         """
-        if self._definition.source is None:
-            return {"type": "object", "properties": {}}
-        return self._definition.parameters.schema
+        return Schema(self._render().schema, self._add_params)
+
+    def _add_params(self, given: Any) -> None:
+        self._definition.declare(declare_all(self.name, given))
+        self._rendered = self._runner = None
+        self._render()
+
+    def _render(self) -> Parameters:
+        rendered = self._definition.render()
+        self._rendered = rendered if self._definition.dynamic else None
+        return rendered
+
+    @property
+    def _parameters(self) -> Parameters:
+        """What its calls are held to."""
+        return self._definition.parameters if self._rendered is None else self._rendered
+
+    def param(
+        self,
+        name: str,
+        type: Any = EMPTY,
+        description: str = "",
+        *,
+        enum: Sequence[Any] | None = None,
+        default: Any = EMPTY,
+        required: bool | None = None,
+    ) -> Callable[[T], T]:
+        """Declare one parameter; see ``toolexec.parameter``.
+
+        Returns:
+            A decorator that gives back what it decorates, so that ``@fn.param(...)`` can stand above the
+            function that ``@fn.define`` takes.
+
+        Raises:
+            DeclarationError: Something of it cannot be; or there is one of that name.
+        """
+        made = declare(self.name, name, type, description, enum=enum, default=default, required=required)
+        if any(isinstance(there, Param) and there.name == name for there in self._definition.declared):
+            raise DeclarationError(
+                f"tool {self.name!r}, parameter {name!r}: it is declared twice; params(...) replaces one that is there"
+            )
+        self._definition.declare([made])
+        self._rendered = None
+        return _unchanged
+
+    def adapt(self, provider: Any = "openai") -> dict[str, Any]:
+        """The declaration of this tool in a provider's format: what its ``adapt_function(function)`` gives.
+
+        Args:
+            provider: An object with that method, such as ``toolexec.OpenAI(strict=True)``; or "openai".
+
+        Raises:
+            DeclarationError: The tool cannot be declared to that provider.
+        """
+        declaration: dict[str, Any] = provider_of(provider).adapt_function(self)
+        return declaration
 
     def define(self, source: T) -> T:
         """Set what runs the calls: a callable, a class or an instance with a ``call`` method.
@@ -287,11 +351,14 @@ class Function(Registry):
 
         One in flight is interrupted as well; whichever answer comes first is the call's.
         """
+        return self._answer_cancelled(reason, "cancelled", **extra)
+
+    def _answer_cancelled(self, reason: str, status: Literal["cancelled", "budget"], **extra: Any) -> Return:
         self._cancelled = True
         if self._task is not None and self._task.alive:
             self._task.interrupt(reason)
         value = cancelled_form(reason, **extra)
-        ret = Return(id=self.id, name=self.name, value=value, status="cancelled", reason=reason)
+        ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)
         if not self._claimed and self._return is None:
             self._return = ret
         return ret
@@ -300,6 +367,15 @@ class Function(Registry):
         """The in-band answer to a call of a tool that is not there."""
         value = {"error": True, "type": "NoSuchToolError", "message": "tool not found"}
         return Return(id=self.id, name=self.name, value=value, status="unknown_tool")
+
+    def budget_spent(self) -> Return:
+        """The in-band answer that says the model makes too many calls; the call is no longer pending."""
+        return self._answer_cancelled(
+            "you are making too many tool calls",
+            "budget",
+            action=["stop requesting tool calls"],
+            advice=["produce a response from tool calls already made", "temporary error that resets on the next turn"],
+        )
 
     # Which call it is
 
@@ -319,6 +395,10 @@ class Function(Registry):
     def __reduce__(self) -> Any:
         # A worker needs the tool, never the state of a call.
         return _rebuild, (self._definition.parts(), self._id, self.arguments)
+
+
+def _unchanged(declared: T) -> T:
+    return declared
 
 
 def _rebuild(parts: dict[str, Any], id: str | None, arguments: Any) -> Function:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from toolexec._arguments import Plain
+from toolexec._arguments import Plain, parse
 from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
@@ -81,7 +81,7 @@ def launch(
     strategies = [_pick(function, chosen(choice)) for function, choice in zip(functions, choices, strict=True)]
     for function in functions:
         if function._definition.source is not None and not isinstance(function.arguments, Plain):
-            check_injected(function.name, function._definition.parameters.injected, context, _deps(context))
+            check_injected(function.name, function._parameters.injected, context, _deps(context))
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
     group._context = context
@@ -217,7 +217,7 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None, traci
     except UnsendableError as exc:
         return Outcome("unsendable", exception=exc)
     try:
-        args, kwargs = definition.take(function.arguments, fill)
+        args, kwargs = _take(function, fill)
         # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
         call.runner = runner = None if strategy.isolated else function.runner
     except ArgumentsError as exc:
@@ -250,6 +250,12 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None, traci
     return job
 
 
+def _take(function: Function, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """What the body is given, by position and by keyword; a model's arguments are validated."""
+    given = function.arguments
+    return given if isinstance(given, Plain) else function._parameters.validate(parse(given), fill)
+
+
 def _deps(context: Any) -> Mapping[Any, Any]:
     return {} if context is None else context._deps
 
@@ -257,7 +263,7 @@ def _deps(context: Any) -> Mapping[Any, Any]:
 def _fill(task: Task, strategy: Strategy, call: CallState, tracing: Tracing | None) -> Mapping[str, Any]:
     """The values of the parameters that are not the model's."""
     function = task.function
-    injected = () if isinstance(function.arguments, Plain) else function._definition.parameters.injected
+    injected = () if isinstance(function.arguments, Plain) else function._parameters.injected
     if not injected:
         return _NOTHING
     context: Any = task._group._context

@@ -2,13 +2,82 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from toolexec._arguments import excerpt
-from toolexec._errors import FormatError
+from toolexec._errors import DeclarationError, FormatError
 from toolexec._json import encode, is_array, is_object
+from toolexec._schema import strict_form
+
+# What the API takes; from its reference of the chat endpoint.
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class Described(Protocol):
+    """What a declaration is made from; a Function is one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+
+class OpenAI:
+    """Declares tools in the format of OpenAI's chat endpoint; for ``Function.adapt`` and ``Context.declarations``.
+
+    Attributes:
+        strict: Whether the model is held to the schema, which then has the strict form: every
+            parameter is required, and null means that one is left out.
+    """
+
+    __slots__ = ("strict",)
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+
+    def adapt_function(self, function: Described) -> dict[str, Any]:
+        """The declaration of one tool.
+
+        Raises:
+            DeclarationError: The API does not take its name; or, where strict, its parameters.
+        """
+        name = function.name
+        if _NAME.fullmatch(name) is None:
+            raise DeclarationError(
+                f"tool {excerpt(name)!r}: OpenAI takes names of 1 to 64 letters, digits, _ and -; give it another name"
+            )
+        declared: dict[str, Any] = {
+            "name": name,
+            "description": function.description,
+            "parameters": dict(function.params),
+        }
+        if self.strict:
+            try:
+                declared["parameters"] = strict_form(function.params)
+            except ValueError as exc:
+                raise DeclarationError(f"tool {name!r}: {exc}; leave strict out for it") from None
+            declared["strict"] = True
+        return {"type": "function", "function": declared}
+
+
+def provider_of(provider: Any) -> Any:
+    """The object that knows a provider's format, by name or itself.
+
+    Raises:
+        FormatError: There is none of that name, or it cannot declare a tool.
+    """
+    if provider == "openai":
+        return OpenAI()
+    if not callable(getattr(provider, "adapt_function", None)):
+        raise FormatError(
+            f"{provider!r} declares no tools: give 'openai', or an object with a method adapt_function(function)"
+        )
+    return provider
 
 
 class CallRecord(NamedTuple):

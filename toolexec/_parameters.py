@@ -14,7 +14,7 @@ from toolexec._faults import Fault, faults_in, unfit
 from toolexec._json import is_dict, is_list
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._schema import adapter_of, rest_adapter_of, schema_of
-from toolexec._signature import POSITIONAL_ONLY, VAR_KEYWORD, Param
+from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, Param
 
 # A text in a text in a text; each round of repair opens one.  An admitted guess.
 _ROUNDS = 8
@@ -64,7 +64,7 @@ class Parameters:
         self._open = any(param.kind is VAR_KEYWORD for param in sent)
         self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
         self._positional = [param for param in params if param.kind is POSITIONAL_ONLY]
-        self._filled = [param for param in sent if not param.required and (param.fill or _mutable(param.default))]
+        self._filled = [param for param in sent if _is_filled(param)]
         self._adapter = adapter_of(tool, sent, ignore_unknown=options.ignore_unknown)
         self._validate_json = self._adapter.validator.validate_json
         self._rest = rest_adapter_of(tool, sent)
@@ -83,17 +83,7 @@ class Parameters:
         Raises:
             ArgumentsError: They do not fit; one text lists every fault with its path.
         """
-        from pydantic_core import ValidationError
-
-        try:
-            if arguments.text is None:
-                values = self._adapter.validate_python(arguments.values)
-            else:
-                values = self._validate_json(arguments.text, strict=True)
-                if self._confusable:
-                    self._refuse_confused(values, arguments.values)
-        except ValidationError as exc:
-            values = self._repaired(arguments.values, exc, plain=arguments.text is not None)
+        values = self._read(arguments)
         if self._open:
             values = self._with_rest(values)
         for param in self._filled:
@@ -108,6 +98,22 @@ class Parameters:
             else:
                 positional.append(_default(param))
         return positional, values
+
+    def _read(self, arguments: Arguments) -> dict[str, Any]:
+        from pydantic_core import ValidationError
+
+        try:
+            if arguments.text is None:
+                found: dict[str, Any] = self._adapter.validate_python(arguments.values)
+                return found
+            values: dict[str, Any] = self._validate_json(arguments.text, strict=True)
+            if self._confusable:
+                self._refuse_confused(values, arguments.values)
+            return values
+        except ValidationError as exc:
+            misfit = exc
+        # Not in the except clause: pydantic's error shows what was sent, and would be the context of ours.
+        return self._repaired(arguments.values, misfit, plain=arguments.text is not None)
 
     # Where something does not fit
 
@@ -179,11 +185,14 @@ class Parameters:
                 text = as_json(sent)
                 rest = self._rest.validate_python(sent) if text is None else self._rest.validate_json(text, strict=True)
             except ValidationError as exc:
-                raise unfit(faults_in(exc, sent), sent, expected=self._expected) from None
+                faults = faults_in(exc, sent)
+            else:
+                faults = []
+            if faults:
+                raise unfit(faults, sent, expected=self._expected)
         taken = [name for name in rest if name in {param.name for param in self.injected}]
         if taken:
-            faults = [Fault((name,), "extra_forbidden", "") for name in taken]
-            raise unfit(faults, rest, expected=self._expected)
+            raise unfit([Fault((name,), "extra_forbidden", "") for name in taken], rest, expected=self._expected)
         return {**named, **rest}
 
     def _refuse_confused(self, values: dict[str, Any], sent: dict[str, Any]) -> None:
@@ -226,6 +235,11 @@ def _default(param: Param) -> Any:
         except Exception:  # noqa: BLE001 - something in it cannot be copied; then it is shared, as in Python
             return param.default
     return param.default
+
+
+def _is_filled(param: Param) -> bool:
+    """Whether what a call leaves out has to be passed, or is left to the function's own default."""
+    return param.make_default is not None or (param.default is not EMPTY and (param.fill or _mutable(param.default)))
 
 
 def _mutable(default: Any) -> bool:

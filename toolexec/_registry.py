@@ -8,6 +8,8 @@ import weakref
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
+from toolexec._errors import NoSuchToolError
+
 
 class Registry:
     """The registry's methods, on the classes ``Function`` and ``Tool``.
@@ -67,11 +69,23 @@ class Registry:
             cls._entries.clear()
 
     @classmethod
-    def find_by_name(cls, name: str) -> Any:
-        """The tool registered under ``name``, or None."""
+    def find_by_name(cls, name: str, *, strict: bool = False) -> Any:
+        """The tool registered under ``name``, or None.
+
+        Args:
+            name: Its name.
+            strict: Raise where there is none.
+
+        Raises:
+            NoSuchToolError: There is none; it names those there are.
+        """
         with cls._lock:
             ref = cls._entries.get(str(name))
-            return None if ref is None else ref()
+            found = None if ref is None else ref()
+            if found is None and strict:
+                known = ", ".join(map(cls.registry_key, cls.registry())) or "none"
+                raise NoSuchToolError(f"no tool named {name!r} is registered; these are: {known}")
+            return found
 
     @classmethod
     def registry_key(cls, tool: Any) -> str:

@@ -7,7 +7,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ForwardRef, TypeAlias, get_args, get_origin
 
 from toolexec._errors import DeclarationError
@@ -40,6 +40,7 @@ class Param:
         make_default: Makes that anew for each call, or None.
         description: The text the model reads, or "".
         fill: Whether a default has to be passed, because the function has none of its own.
+        optional: Whether a call may leave it out although nothing says what it is then.
         inject: What the engine fills it with, or None for what a model sends.
     """
 
@@ -50,12 +51,13 @@ class Param:
     make_default: Callable[[], Any] | None = None
     description: str = ""
     fill: bool = False
-    inject: What | None = field(default=None)
+    optional: bool = False
+    inject: What | None = None
 
     @property
     def required(self) -> bool:
         """Whether a call has to supply it."""
-        return self.default is EMPTY and self.make_default is None
+        return self.default is EMPTY and self.make_default is None and not self.optional
 
 
 def params_of(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints, overload
 
+from toolexec._declared import check_names
 from toolexec._definition import OPTIONS, Definition, Deliver
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
@@ -15,6 +16,7 @@ from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
 from toolexec._runner import Factory
+from toolexec._signature import Param, shape_of
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -37,6 +39,7 @@ class Tool(Registry):
     Attributes:
         name: The name the model uses.
         description: The text the model reads; without one, the class's docstring.
+        parameters: What is declared of them beside the signature of ``call``; see ``toolexec.parameter``.
         strategy: The tool's own strategy, or None.
         timeout: Seconds each call has, from the start of its body; then its Return is a ``timeout``.
         idle_timeout: Seconds a call may go without reporting progress.
@@ -48,6 +51,7 @@ class Tool(Registry):
         json: How arguments are read and results written.
     """
 
+    parameters: ClassVar[Sequence[Param]] = ()
     name: ClassVar[str]
     description: ClassVar[str]
     strategy: ClassVar[Any] = None
@@ -69,8 +73,25 @@ class Tool(Registry):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # In a worker, a class that came by value passes here still empty: it is then no tool to find.
+        if cls.parameters:
+            _check_declared(cls)
         if isinstance(cls.__dict__.get("name"), str) and cls.__dict__["name"]:
             Registry.register(cls)
+
+
+def _check_declared(cls: type[Tool]) -> None:
+    name = getattr(cls, "name", None) or cls.__name__
+    wrong = next((item for item in cls.parameters if not isinstance(item, Param)), None)
+    if wrong is not None:
+        raise DeclarationError(f"tool {name!r}: parameters has {wrong!r}; it takes what toolexec.parameter(...) gives")
+    call = inspect.getattr_static(cls, "call", None)
+    if call is None:
+        return  # a subclass will bring it
+    try:
+        shape = shape_of(cls.call)
+    except (ValueError, TypeError):  # nothing to hold it against; the first rendering says so
+        return
+    check_names(name, cls.parameters, shape if isinstance(call, staticmethod | classmethod) else shape[1:])
 
 
 class ToolOptions(TypedDict, total=False):
@@ -256,7 +277,8 @@ def _class_definition(cls: type, source: Any) -> Definition:
         )
     description = getattr(cls, "description", None) or _first_paragraph(cls) or name
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
-    return Definition(name, description, source, **options)
+    declared = getattr(cls, "parameters", ())
+    return Definition(name, description, source, declared=declared, **options)
 
 
 def _first_paragraph(documented: Any) -> str:

@@ -177,7 +177,7 @@ def test_define_gives_back_what_it_was_given_and_starts_anew() -> None:
 
 
 def test_anc_R10_params_is_an_object_even_without_a_body() -> None:
-    assert {"type": "object", "properties": {}} == tx.Function("x").params
+    assert {"type": "object", "properties": {}, "additionalProperties": False} == tx.Function("x").params
 
 
 def test_call_runs_it_here_and_now() -> None:
