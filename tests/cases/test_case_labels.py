@@ -64,7 +64,28 @@ CASES = {
     "E1": "the function cannot be found on the other side",
     "E2": "an extension module refuses",
     "E3": "exceptions and values do not cross",
-    # What the Ruby ancestor's users could rely on, as far as it is about running calls
+    # What the Ruby ancestor's users could rely on in a Function, its Return, a Tool and the registry
+    "anc_R1": "name, texts, params, id, arguments, tracer, model; a callable, a class or an instance",
+    "anc_R2": "arguments go in by name, optional ones may be absent",
+    "anc_R3": "a return has id, name and value, and its dict exactly these",
+    "anc_R4": "an error only where the call failed",
+    "anc_R5": "an exception becomes type and message, under every strategy",
+    "anc_R6": "the answer for a tool that is not there",
+    "anc_R7": "a spent budget (there a ToolLoopError, here a cancellation)",
+    "anc_R8": "cancel answers the call, which is no longer pending",
+    "anc_R9": "equality and hash by call id, else by identity",
+    "anc_R10": "a tool without parameters is an empty object",
+    "anc_R11": "the runner can be looked at, and gets the tracer",
+    "anc_R12": "skill, mcp and a2a",
+    "anc_T1": "subclassing registers, but not unnamed classes",
+    "anc_T2": "the list has the order of definition",
+    "anc_T3": "unregister gives the tool back and is harmless twice; clear forgets functions too",
+    "anc_T4": "a tool is found by name or not at all; the strict form raises",
+    "anc_T5": "the registry is safe between threads",
+    "anc_T7": "parameters with name, type, text, default, values",
+    "anc_T8": "plain types, enums, arrays, mixed arrays",
+    "anc_T9": "unions, nested schemas, references, inference, a type that is none",
+    # and as far as it is about running calls
     "anc_S1": "one entry point, and an unknown strategy's error names those there are",
     "anc_S2": "every strategy gives a task, which can be waited for and interrupted",
     "anc_S3": "sequential has the shape of a task too",
@@ -89,7 +110,7 @@ CASES = {
     "anc_fault_zombies": "children stayed zombies",
 }
 
-_LABELS = re.compile(r"test_(?=[A-E]\d|anc_S\d)((?:anc_)?(?:[A-ES]\d+_)+)")
+_LABELS = re.compile(r"test_(?=[A-E]\d|anc_[KRST]\d)((?:anc_)?(?:[A-EKRST]\d+_)+)")
 
 
 def _tests() -> Iterator[str]:

@@ -45,6 +45,9 @@ def test_anc_T4_a_tool_is_found_by_name_or_not_at_all() -> None:
 
     assert Here is tx.Tool.find_by_name("here") is tx.Function.find_by_name("here")
     assert None is tx.Tool.find_by_name("gone")
+    assert Here is tx.Tool.find_by_name("here", strict=True)
+    with pytest.raises(tx.NoSuchToolError, match="no tool named 'gone' is registered; these are: here"):
+        tx.Tool.find_by_name("gone", strict=True)
 
 
 def test_a_later_tool_of_the_same_name_replaces_the_earlier() -> None:
