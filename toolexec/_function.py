@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolexec._by_hand import ByHand
 from toolexec._call_state import CallState
 from toolexec._clock import MONOTONIC
 from toolexec._declared import Schema, declare, declare_all
@@ -15,7 +16,6 @@ from toolexec._hook import run_hook
 from toolexec._launch import launch_one
 from toolexec._openai import provider_of
 from toolexec._registry import Registry
-from toolexec._return import Return, cancelled_form, error_form
 from toolexec._runner import Factory, resolve
 from toolexec._signature import EMPTY, Param
 
@@ -24,11 +24,12 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from toolexec._parameters import Parameters
+    from toolexec._return import Return
     from toolexec._task import Task
     from toolexec._tracer import Tracer
 
 
-class Function(Registry):
+class Function(ByHand, Registry):
     """A tool, or one call of it.
 
     Most tools are declared with ``@tool`` or as a subclass of ``Tool``; this is what both become,
@@ -50,14 +51,10 @@ class Function(Registry):
     __slots__ = (
         "__weakref__",
         "_called",
-        "_cancelled",
-        "_claimed",
         "_definition",
         "_id",
         "_rendered",
-        "_return",
         "_runner",
-        "_task",
         "arguments",
         "model",
         "tracer",
@@ -92,8 +89,8 @@ class Function(Registry):
         self._called = False
         self._cancelled = False
         self._claimed = False
-        self._return: Return | None = None
-        self._task: Task | None = None
+        self._return = None
+        self._task = None
         self._rendered: Parameters | None = None
 
     @classmethod
@@ -334,48 +331,6 @@ class Function(Registry):
         """Whether the tool's class says that it is an A2A tool."""
         source = self._definition.source
         return isinstance(source, type) and bool(getattr(source, "a2a", False))
-
-    # Answering it by hand
-
-    def return_(self, value: Any) -> Return:
-        """A Return of this call with ``value``."""
-        return Return(id=self.id, name=self.name, value=value)
-
-    def error(self, exc: BaseException, **extra: Any) -> Return:
-        """The in-band error Return for ``exc``."""
-        value = error_form(exc, **extra)
-        return Return(id=self.id, name=self.name, value=value, status="raised", exception=exc)
-
-    def cancel(self, reason: str = "function call cancelled", **extra: Any) -> Return:
-        """A Return that says the call was cancelled; the call is no longer pending.
-
-        One in flight is interrupted as well; whichever answer comes first is the call's.
-        """
-        return self._answer_cancelled(reason, "cancelled", **extra)
-
-    def _answer_cancelled(self, reason: str, status: Literal["cancelled", "budget"], **extra: Any) -> Return:
-        self._cancelled = True
-        if self._task is not None and self._task.alive:
-            self._task.interrupt(reason)
-        value = cancelled_form(reason, **extra)
-        ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)
-        if not self._claimed and self._return is None:
-            self._return = ret
-        return ret
-
-    def unavailable(self) -> Return:
-        """The in-band answer to a call of a tool that is not there."""
-        value = {"error": True, "type": "NoSuchToolError", "message": "tool not found"}
-        return Return(id=self.id, name=self.name, value=value, status="unknown_tool")
-
-    def budget_spent(self) -> Return:
-        """The in-band answer that says the model makes too many calls; the call is no longer pending."""
-        return self._answer_cancelled(
-            "you are making too many tool calls",
-            "budget",
-            action=["stop requesting tool calls"],
-            advice=["produce a response from tool calls already made", "temporary error that resets on the next turn"],
-        )
 
     # Which call it is
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -14,7 +14,7 @@ from documents import examples_in, run_example, table_after
 PAGE = (Path(__file__).parents[2] / "docs" / "declaring-tools.md").read_text(encoding="utf-8")
 EXAMPLES = examples_in(PAGE)
 ROWS = table_after(PAGE, "<!-- table: conversions -->")
-TYPES = {str(kind).removeprefix("typing."): kind for kind in (list[int], dict[str, int], Literal[1])}
+TYPES: dict[str, Any] = {str(kind).removeprefix("typing."): kind for kind in (list[int], dict[str, int], Literal[1])}
 TYPES.update({kind.__name__: kind for kind in (int, float, bool, str)})
 
 

@@ -1,0 +1,68 @@
+"""Answering a call by hand: Returns that no tool has made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from toolexec._return import Return, cancelled_form, error_form
+
+if TYPE_CHECKING:
+    from toolexec._task import Task
+
+
+class ByHand:
+    """What a Function has for it."""
+
+    __slots__ = ("_cancelled", "_claimed", "_return", "_task")
+
+    _cancelled: bool
+    _claimed: bool
+    _return: Return | None
+    _task: Task | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def id(self) -> str | None: ...
+        @property
+        def name(self) -> str: ...
+
+    def return_(self, value: Any) -> Return:
+        """A Return of this call with ``value``."""
+        return Return(id=self.id, name=self.name, value=value)
+
+    def error(self, exc: BaseException, **extra: Any) -> Return:
+        """The in-band error Return for ``exc``."""
+        value = error_form(exc, **extra)
+        return Return(id=self.id, name=self.name, value=value, status="raised", exception=exc)
+
+    def cancel(self, reason: str = "function call cancelled", **extra: Any) -> Return:
+        """A Return that says the call was cancelled; the call is no longer pending.
+
+        One in flight is interrupted as well; whichever answer comes first is the call's.
+        """
+        return self._answer_cancelled(reason, "cancelled", **extra)
+
+    def _answer_cancelled(self, reason: str, status: Literal["cancelled", "budget"], **extra: Any) -> Return:
+        self._cancelled = True
+        if self._task is not None and self._task.alive:
+            self._task.interrupt(reason)
+        value = cancelled_form(reason, **extra)
+        ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)
+        if not self._claimed and self._return is None:
+            self._return = ret
+        return ret
+
+    def unavailable(self) -> Return:
+        """The in-band answer to a call of a tool that is not there."""
+        value = {"error": True, "type": "NoSuchToolError", "message": "tool not found"}
+        return Return(id=self.id, name=self.name, value=value, status="unknown_tool")
+
+    def budget_spent(self) -> Return:
+        """The in-band answer that says the model makes too many calls; the call is no longer pending."""
+        return self._answer_cancelled(
+            "you are making too many tool calls",
+            "budget",
+            action=["stop requesting tool calls"],
+            advice=["produce a response from tool calls already made", "temporary error that resets on the next turn"],
+        )
