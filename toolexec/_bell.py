@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from toolexec._loop_kind import running_loop
 
@@ -54,7 +54,7 @@ class Bell:
             await future
 
         self._wake: Callable[[], None] = wake
-        self.wait = wait
+        self.wait: Callable[[], Awaitable[None]] = wait
 
     def _bind_trio(self) -> None:
         trio = sys.modules["trio"]

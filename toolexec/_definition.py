@@ -77,15 +77,15 @@ class Definition:
         _check_name(name)
         _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
         try:
-            self.timeout = check_limit("timeout", timeout)
-            self.idle_timeout = check_limit("idle_timeout", idle_timeout)
+            self.timeout: float | None = check_limit("timeout", timeout)
+            self.idle_timeout: float | None = check_limit("idle_timeout", idle_timeout)
         except ValueError as exc:
             raise DeclarationError(f"tool {name!r}: {exc}") from None
         self.name = name
         self.description = description
-        self.body = source
+        self.body: Any = source
         self.hook = hook
-        self.source = _runner_source(name, source, hook)
+        self.source: Any = _runner_source(name, source, hook)
         self.strategy = strategy
         self.exclusive = exclusive
         self.loop: LoopKind = loop
@@ -94,9 +94,9 @@ class Definition:
         self.deliver: Deliver = deliver
         self.json = json
         limited = timeout is not None or idle_timeout is not None
-        self.time_limits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
-        self.limits = _limits(max_in_flight, resource)
-        self.declared = list(declared)
+        self.time_limits: TimeLimits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
+        self.limits: tuple[Limit, ...] = _limits(max_in_flight, resource)
+        self.declared: list[Source] = list(declared)
         self.positional = positional
         if source is not None:
             check_source(name, source)

@@ -64,7 +64,7 @@ class UnknownStrategy(ToolexecError, LookupError):
 
     def __init__(self, name: object, installed: Sequence[str]) -> None:
         self.name = name
-        self.installed = tuple(installed)
+        self.installed: tuple[str, ...] = tuple(installed)
         super().__init__(
             f"{self._mistake(name)}; installed: {', '.join(self.installed) or 'none'}, and 'auto' chooses one for "
             "every call. Strategies are found through the 'toolexec.strategies' entry-point group."
@@ -91,7 +91,7 @@ class StrategyUnavailable(ToolexecError, RuntimeError):
 
     def __init__(self, name: str, reason: str, alternatives: Sequence[str]) -> None:
         self.name = name
-        self.alternatives = tuple(alternatives)
+        self.alternatives: tuple[str, ...] = tuple(alternatives)
         super().__init__(
             f"the {name} strategy cannot run here: {reason}; these can: {', '.join(self.alternatives) or 'none'}"
         )
@@ -113,7 +113,7 @@ class WaitTimeout(ToolexecError, TimeoutError):
     """
 
     def __init__(self, timeout: float, unsettled: Sequence[str | None]) -> None:
-        self.unsettled = tuple(unsettled)
+        self.unsettled: tuple[str | None, ...] = tuple(unsettled)
         super().__init__(f"{len(self.unsettled)} call(s) without a Return after {timeout:g} s; nothing was interrupted")
 
 

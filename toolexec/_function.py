@@ -82,7 +82,7 @@ class Function(ByHand, Registry):
     def _init(self, definition: Definition, id: str | None = None, arguments: Any = None) -> None:
         self._definition = definition
         self._id = id
-        self.arguments = arguments
+        self.arguments: Any = arguments
         self.tracer: Tracer | None = None
         self.model: str | None = None
         self._runner: Any = None

@@ -21,7 +21,7 @@ class Awaiting:
     __slots__ = ("awaitable",)
 
     def __init__(self, awaitable: Any) -> None:
-        self.awaitable = awaitable
+        self.awaitable: Any = awaitable
 
 
 def invoke(

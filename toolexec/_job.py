@@ -110,14 +110,14 @@ class Job:
         call: CallState,
     ) -> None:
         self._owner = owner
-        self.parcel = parcel
-        self.is_async = is_async
-        self.entry = entry
-        self.context = context
-        self.call = call
+        self.parcel: Parcel = parcel
+        self.is_async: bool = is_async
+        self.entry: Callable[..., Any] | None = entry
+        self.context: Context = context
+        self.call: CallState = call
         call.sink = self.report
-        self.generation = next(_generations)
-        self.begun = False
+        self.generation: int = next(_generations)
+        self.begun: bool = False
         self.slot: Any = None
         self._concluded: Outcome | None = None
 

@@ -38,7 +38,7 @@ class OpenAI:
     __slots__ = ("strict",)
 
     def __init__(self, *, strict: bool = False) -> None:
-        self.strict = strict
+        self.strict: bool = strict
 
     def adapt_function(self, function: Described) -> dict[str, Any]:
         """The declaration of one tool.

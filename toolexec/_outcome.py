@@ -38,11 +38,11 @@ class Outcome:
         abandoned: bool = False,
     ) -> None:
         self.status: Status = status
-        self.value = value
-        self.exception = exception
-        self.reason = reason
-        self.output = output
-        self.abandoned = abandoned
+        self.value: Any = value
+        self.exception: BaseException | None = exception
+        self.reason: str | None = reason
+        self.output: str | None = output
+        self.abandoned: bool = abandoned
 
 
 def stopped(call: CallState) -> Outcome:

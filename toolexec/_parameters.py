@@ -59,7 +59,7 @@ class Parameters:
             DeclarationError: A type has no JSON form.
         """
         sent = [param for param in params if param.inject is None]
-        self.injected = tuple(param for param in params if param.inject is not None)
+        self.injected: tuple[Param, ...] = tuple(param for param in params if param.inject is not None)
         self._options = options
         self._open = any(param.kind is VAR_KEYWORD for param in sent)
         self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
@@ -68,7 +68,7 @@ class Parameters:
         self._adapter = adapter_of(tool, sent, ignore_unknown=options.ignore_unknown)
         self._validate_json = self._adapter.validator.validate_json
         self._rest = rest_adapter_of(tool, sent)
-        self.schema = schema_of(tool, sent)
+        self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
         self._secret = {name for name in properties if _mentions(self.schema, properties[name], _is_secret)}
         self._confusable = _mentions(self.schema, self.schema, _has_confusable)

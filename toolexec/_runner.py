@@ -16,8 +16,8 @@ class Factory:
     __slots__ = ("make", "tool")
 
     def __init__(self, make: Callable[[], Any], tool: type | None = None) -> None:
-        self.make = make
-        self.tool = tool
+        self.make: Callable[[], Any] = make
+        self.tool: type | None = tool
 
 
 class WithHook:

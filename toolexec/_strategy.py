@@ -138,8 +138,8 @@ class Strategy(Place):
         if not (isinstance(grace, int | float) and math.isfinite(grace) and grace >= 0):
             raise ValueError(f"grace is {grace!r}: it takes seconds, zero or more")
         check_window(window)
-        self.grace = float(grace)
-        self.window = window if window is not None else self._default_window()
+        self.grace: float = float(grace)
+        self.window: int | None = window if window is not None else self._default_window()
         self._live: set[Owner] = set()
         self._closed = False
         INSTANCES.add(self)

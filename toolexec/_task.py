@@ -65,7 +65,7 @@ class Task:
     )
 
     def __init__(self, function: Function, group: Group, context: Context, tracing: Tracing | None) -> None:
-        self.function = function
+        self.function: Function = function
         self._group = group
         self._context = context
         self._tracing = tracing

@@ -21,7 +21,7 @@ class Timer:
     __slots__ = ("_call", "when")
 
     def __init__(self, when: float, call: Callable[[], object]) -> None:
-        self.when = when
+        self.when: float = when
         self._call: Callable[[], object] | None = call
 
     @property

@@ -6,7 +6,19 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints, overload
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_type_hints,
+    overload,
+)
 
 from toolexec._declared import check_names
 from toolexec._definition import OPTIONS, Definition, Deliver
@@ -19,6 +31,7 @@ from toolexec._runner import Factory
 from toolexec._signature import Param, shape_of
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -140,6 +153,12 @@ class DecoratedFunction(Function, Generic[P, R_co]):
         """Call the plain function, past the engine."""
         return self.__wrapped__(*args, **kwargs)
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: DecoratedFunction[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
+    ) -> DecoratedFunction[Q, R_co]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """On an instance: the same tool, bound to that instance."""
         if instance is None:

@@ -50,8 +50,8 @@ class Tracing:
         if isinstance(tracer, type) or not isinstance(tracer, Tracer):
             shown = tracer.__name__ if isinstance(tracer, type) else type(tracer).__name__
             raise TypeError(f"tracer takes an instance of a subclass of tx.Tracer, not {shown}")
-        self.tracer = tracer
-        self.broken = False
+        self.tracer: Tracer = tracer
+        self.broken: bool = False
         self._hooks: dict[str, Callable[..., object] | None] = {
             name: getattr(tracer, name, None)
             if getattr(type(tracer), name, None) is not getattr(Tracer, name)

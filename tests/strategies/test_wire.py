@@ -125,7 +125,7 @@ class TestRequests:
         assert len(request.payload) < 300
 
     def test_a_method_behind_tool_goes_by_reference(self) -> None:
-        bound = remote_tools.Greeter("hello").greet.__wrapped__
+        bound: Any = remote_tools.Greeter("hello").greet.__wrapped__
 
         source = received(_carry.pack_request(parcel(bound), "fork").payload).source
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, assert_type
+from typing import Annotated, Any, assert_type
 
 import toolexec as tx
 from toolexec.lowlevel import Job, Outcome
@@ -78,6 +78,55 @@ async def plain_calls() -> None:
     assert_type(await fetch("x", timeout_s=2), bytes)
     assert_type(parts(3), Iterator[int])
     add("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+
+
+def methods() -> None:
+    """A decorated method is bound per instance, and still a tool."""
+    assert_type(Files().read("x"), str)
+    assert_type(Files().read.params["type"], Any)
+    assert_type(Files.read.name, str)
+    Files().read(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+
+
+class Search(tx.Tool):
+    """Parameters that are declared beside the signature."""
+
+    name = "search"
+    description = "Look things up"
+    json = tx.Json(ignore_unknown=True)
+    parameters = (
+        tx.parameter("query", str, "What to look for"),
+        tx.parameter("engine", enum=["web", "docs"], default="docs"),
+    )
+
+    def call(self, query: str, engine: str, call: tx.CurrentCall, db: Annotated[Files, tx.Inject]) -> list[str]:
+        """Look up."""
+        assert_type(call.id, str | None)
+        assert_type(db.read("x"), str)
+        return [query, engine]
+
+
+def declared() -> None:
+    """Parameters one by one, by a schema, by a function."""
+    fn = tx.Function("run", "Runs", json=tx.Json(coerce=False))
+
+    @fn.define
+    @fn.param("command", str, "The command line")
+    @fn.param("seconds", lambda: int, default=3)
+    def run(command: str, seconds: int) -> int:
+        return len(command) + seconds
+
+    assert_type(run("x", 1), int)
+    fn.params({"command": str})
+    assert_type(fn.params["properties"], Any)
+    assert_type(fn.adapt("openai"), dict[str, Any])
+    handle = tx.ToolFunction("t", "d", run).add_parameters("a", "string", "text", enum=["x"], default="x")
+    assert_type(handle, tx.ToolFunction)
+    answer = handle.eval({"name": "t"})
+    if answer:
+        assert_type(answer, tuple[str, str])
+    ctx = tx.Context(tools=[Search, fn, handle], deps={Files: Files()})
+    assert_type(ctx.declarations(tx.OpenAI(strict=True)), list[dict[str, Any]])
 
 
 def by_hand() -> None:

@@ -29,7 +29,7 @@ class Gate:
         Args:
             path: A folder that does not exist yet.
         """
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self._arrivals = f"{self.path}/arrivals"
         self._door = f"{self.path}/door"
         self._held: list[int] = []

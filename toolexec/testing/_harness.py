@@ -96,7 +96,7 @@ class Harness:
         self.name = name
         self.make = make
         self.home = home
-        self.isolated = home in ("process", "interpreter") if isolated is None else isolated
+        self.isolated: bool = home in ("process", "interpreter") if isolated is None else isolated
         self.concurrent = concurrent
         self.survives_death = survives_death
         self.nests = nests

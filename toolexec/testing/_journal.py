@@ -17,7 +17,7 @@ class Journal:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
 
     def __reduce__(self) -> Any:
         return Journal, (self.path,)

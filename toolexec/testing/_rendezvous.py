@@ -26,7 +26,7 @@ class Rendezvous:
             path: A folder that does not exist yet.
             parties: How many calls have to come.
         """
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self.parties = parties
         self._arrivals = f"{self.path}/arrivals"
         self._door = f"{self.path}/door"
