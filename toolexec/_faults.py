@@ -47,6 +47,7 @@ def unfit(
     faults: Sequence[Fault],
     values: Mapping[str, Any],
     *,
+    supplied: Iterable[str],
     expected: Sequence[str],
     secret: Container[object] = (),
 ) -> ArgumentsError:
@@ -54,16 +55,17 @@ def unfit(
 
     Args:
         faults: What is wrong.
-        values: The arguments.
+        values: What the faults' paths are in.
+        supplied: The names of the arguments.
         expected: The names of the tool's parameters.
         secret: Those of them whose values are never shown.
     """
     grouped: dict[tuple[int | str, ...], list[Fault]] = {}
     for fault in faults:
         grouped.setdefault(fault.path, []).append(fault)
-    told = [_tell(path, there, values, expected, secret) for path, there in grouped.items()]
-    shown = "; ".join(told[:_SHOWN]) + (f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else "")
-    return ArgumentsError(f"{shown} (expected: {_list(expected)}; supplied: {_list(values)})")
+    told = [_tell(path, there, values, expected, secret) for path, there in list(grouped.items())[:_SHOWN]]
+    shown = "; ".join(told) + (f"; and {len(grouped) - _SHOWN} more" if len(grouped) > _SHOWN else "")
+    return ArgumentsError(f"{shown} (expected: {_list(expected)}; supplied: {_list(supplied)})")
 
 
 def _tell(

@@ -139,10 +139,11 @@ def _adapter(tool: str, fields: dict[str, Any], params: Sequence[Param], extra: 
     shape.__pydantic_config__ = ConfigDict(extra=extra)
     try:
         return _type_adapter(tool, "its parameters", shape)
-    except DeclarationError:
-        for name, kind in fields.items():
-            _type_adapter(tool, f"parameter {name!r}", kind)
-        raise
+    except DeclarationError as exc:
+        refused = exc
+    for name, kind in fields.items():  # one of them is to blame, and has to be named
+        _type_adapter(tool, f"parameter {name!r}", kind)
+    raise refused
 
 
 def _type_adapter(tool: str, where: str, kind: Any) -> TypeAdapter[Any]:

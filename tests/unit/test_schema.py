@@ -173,6 +173,13 @@ def test_a_fault_shows_what_was_sent_in_a_few_words_and_what_it_should_be() -> N
     assert len(text) < 600
 
 
+def test_a_flood_of_faults_is_answered_at_once() -> None:
+    def tool(numbers: list[int]) -> None: ...
+
+    assert "300000 faults, too many to tell" in refusal(tool, {"numbers": ["x"] * 300_000})
+    assert "and 8981 more (expected: numbers" in refusal(tool, {f"k{n}": n for n in range(9_000)})
+
+
 def test_many_faults_are_not_all_told() -> None:
     def tool(numbers: list[int]) -> None: ...
 
@@ -223,6 +230,7 @@ class Level(enum.IntEnum):
         (list[int] | None, "[1]", [1]),
         (Level, 1.0, Level.LOW),
         (Literal[1, 2], 2.0, 2),
+        (Literal["a", 1, True], 1.0, 1),
     ],
     ids=repr,
 )
@@ -304,6 +312,7 @@ def test_G3_the_type_of_the_open_end_is_held_and_told() -> None:
 
     assert {"type": "array", "items": {"type": "integer"}} == parameters_of(tool).schema["additionalProperties"]
     assert {"x": 1, "y": [2]} == bind(tool, {"x": 1, "y": [2]})[1]
+    assert {"x": 1, "y": [2]} == bind(tool, {"x": 1, "y": "[2.0]"})[1]
     assert "y.0: should be a valid integer" in refusal(tool, {"x": 1, "y": ["z"]})
 
 
