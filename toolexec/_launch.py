@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from toolexec._arguments import Plain, parse
+from toolexec._arguments import Plain
 from toolexec._call_state import Ask, CallState
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
@@ -253,7 +253,7 @@ def _bind(task: Task, strategy: Strategy | None, parent: CallState | None, traci
 def _take(function: Function, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
     """What the body is given, by position and by keyword; a model's arguments are validated."""
     given = function.arguments
-    return given if isinstance(given, Plain) else function._parameters.validate(parse(given), fill)
+    return given if isinstance(given, Plain) else function._parameters.take(given, fill)
 
 
 def _deps(context: Any) -> Mapping[Any, Any]:

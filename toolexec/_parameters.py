@@ -7,13 +7,15 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from toolexec._arguments import Arguments, as_json
+from toolexec._arguments import Arguments, as_json, parse
 from toolexec._faults import Fault, unfit
-from toolexec._json import is_list
+from toolexec._json import is_dict, is_list, is_object
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._schema import adapter_of, rest_adapter_of, schema_of
 from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, Param
 from toolexec._validation import Misfit, Validator
+
+_SCALARS = frozenset((str, int, bool, float, type(None)))
 
 
 class Parameters:
@@ -29,6 +31,7 @@ class Parameters:
     __slots__ = (
         "_expected",
         "_filled",
+        "_flat",
         "_named",
         "_open",
         "_positional",
@@ -54,7 +57,7 @@ class Parameters:
         self._open = any(param.kind is VAR_KEYWORD for param in sent)
         self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
         self._positional = [param for param in params if param.kind is POSITIONAL_ONLY]
-        self._filled = [param for param in sent if _is_filled(param)]
+        self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
         self._secret = {name for name in properties if _mentions(self.schema, properties[name], _is_secret)}
@@ -62,7 +65,26 @@ class Parameters:
         named = adapter_of(tool, sent, ignore_unknown=options.ignore_unknown)
         rest = rest_adapter_of(tool, sent)
         self._named = Validator(named, coerce=options.coerce, confusable=confusable)
+        simple = not self._open and not options.ignore_unknown and not confusable
+        self._flat = named.validator if simple and _is_flat(properties) else None
         self._rest = None if rest is None else Validator(rest, coerce=options.coerce, confusable=confusable)
+
+    def take(self, raw: object, fill: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """What a model sent, parsed and validated; see ``validate``."""
+        sent: Any = raw
+        if self._flat is not None:
+            # The way of nearly every call: pydantic alone reads it.  It takes the last of two equal keys
+            # without a word, but then there are more colons than keys.
+            try:
+                if type(raw) is str:
+                    values: dict[str, Any] = self._flat.validate_json(sent, strict=True)
+                    if sent.count(":") == len(values):
+                        return self._arranged(values, fill)
+                elif type(raw) is dict:
+                    return self._arranged(self._flat.validate_python(sent, strict=True), fill)
+            except ValueError:  # pydantic's; it is looked at more closely
+                pass
+        return self.validate(parse(sent), fill)
 
     def validate(self, arguments: Arguments, fill: Mapping[str, Any] | None = None) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for the body, by position and by keyword.
@@ -74,10 +96,12 @@ class Parameters:
         Raises:
             ArgumentsError: They do not fit; one text lists every fault with its path.
         """
-        values = self._read(arguments)
-        for param in self._filled:
-            if param.name not in values:
-                values[param.name] = _default(param)
+        return self._arranged(self._read(arguments), fill)
+
+    def _arranged(self, values: dict[str, Any], fill: Mapping[str, Any] | None) -> tuple[list[Any], dict[str, Any]]:
+        for name, make in self._filled:
+            if name not in values:
+                values[name] = make()
         if fill:
             values.update(fill)
         positional: list[Any] = []
@@ -85,7 +109,7 @@ class Parameters:
             if param.name in values:
                 positional.append(values.pop(param.name))
             else:
-                positional.append(_default(param))
+                positional.append(_maker(param)())
         return positional, values
 
     def _read(self, arguments: Arguments) -> dict[str, Any]:
@@ -111,15 +135,29 @@ class Parameters:
         return {**named, **rest}
 
 
-def _default(param: Param) -> Any:
+def _is_shallow(default: Any) -> bool:
+    return type(default) in (list, set, dict) and all(
+        type(item) in _SCALARS for item in (default.values() if is_dict(default) else default)
+    )
+
+
+def _maker(param: Param) -> Callable[[], Any]:
+    """What makes a parameter's default, anew for each call where a call could change it."""
+    default: Any = param.default
     if param.make_default is not None:
-        return param.make_default()
-    if _mutable(param.default):
+        return param.make_default
+    if not _mutable(default):
+        return lambda: default
+    if _is_shallow(default):
+        return default.copy  # a deep copy takes ten times as long, also of an empty list
+
+    def make() -> Any:
         try:
-            return copy.deepcopy(param.default)
+            return copy.deepcopy(default)
         except Exception:  # noqa: BLE001 - something in it cannot be copied; then it is shared, as in Python
-            return param.default
-    return param.default
+            return default
+
+    return make
 
 
 def _is_filled(param: Param) -> bool:
@@ -156,6 +194,21 @@ def _mentions(root: Mapping[str, Any], schema: Any, asked: Callable[[Mapping[str
         return asked(held) or any(look(value) for key, value in held.items() if key not in ("default", "examples"))
 
     return look(schema)
+
+
+def _is_flat(properties: Mapping[str, Any]) -> bool:
+    """Whether the arguments have no keys but the parameters' names, however deep one looks."""
+    return all(_holds_no_object(schema) for schema in properties.values())
+
+
+def _holds_no_object(schema: Any) -> bool:
+    if not is_object(schema):
+        return False
+    if "anyOf" in schema:
+        return all(_holds_no_object(member) for member in schema["anyOf"])
+    if schema.get("type") == "array":
+        return _holds_no_object(schema.get("items"))
+    return schema.get("type") in ("string", "integer", "number", "boolean", "null")
 
 
 def _is_secret(schema: Mapping[str, Any]) -> bool:

@@ -136,7 +136,7 @@ def _adapter(tool: str, fields: dict[str, Any], params: Sequence[Param], extra: 
     not_required: Any = typing_extensions.NotRequired
     required = {param.name for param in params if param.required and param.kind is not VAR_KEYWORD}
     shape = typed_dict("Arguments", {n: kind if n in required else not_required[kind] for n, kind in fields.items()})
-    shape.__pydantic_config__ = ConfigDict(extra=extra)
+    shape.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)
     try:
         return _type_adapter(tool, "its parameters", shape)
     except DeclarationError as exc:

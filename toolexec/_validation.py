@@ -40,7 +40,7 @@ class Misfit(Exception):
 class Validator:
     """Holds an object to a type."""
 
-    __slots__ = ("_adapter", "_coerce", "_confusable", "_validate_json")
+    __slots__ = ("_adapter", "_coerce", "_confusable", "_invalid", "_validate_json")
 
     def __init__(self, adapter: TypeAdapter[Any], *, coerce: bool, confusable: bool) -> None:
         """Take the adapter of the type.
@@ -50,6 +50,9 @@ class Validator:
             coerce: Whether to convert by the table.
             confusable: Whether a Literal or an Enum in it has 1, 0, true or false as a member.
         """
+        from pydantic_core import ValidationError
+
+        self._invalid = ValidationError  # an import statement costs more than what it is here to catch
         self._adapter = adapter
         self._validate_json = adapter.validator.validate_json
         self._coerce = coerce
@@ -97,13 +100,11 @@ class Validator:
     def _try(
         self, values: dict[str, Any], text: str | None, given: dict[str, Any]
     ) -> tuple[dict[str, Any], list[Fault]]:
-        from pydantic_core import ValidationError
-
         try:
             if text is None:
                 return self._adapter.validate_python(values), []
             found: dict[str, Any] = self._validate_json(text, strict=True)
-        except ValidationError as exc:
+        except self._invalid as exc:
             misfit = exc
         else:
             return found, self._confused(found, values) if self._confusable else []
