@@ -149,7 +149,8 @@ def _maker(param: Param) -> Callable[[], Any]:
     if not _mutable(default):
         return lambda: default
     if _is_shallow(default):
-        return default.copy  # a deep copy takes ten times as long, also of an empty list
+        copied: Callable[[], Any] = default.copy
+        return copied  # a deep copy takes ten times as long, also of an empty list
 
     def make() -> Any:
         try:

@@ -11,17 +11,21 @@ from typing import (
     ClassVar,
     Concatenate,
     Generic,
+    Literal,
     ParamSpec,
     Self,
+    TypeAlias,
     TypedDict,
     TypeVar,
     Unpack,
+    cast,
     get_type_hints,
     overload,
 )
 
 from toolexec._declared import check_names
 from toolexec._definition import OPTIONS, Definition, Deliver
+from toolexec._docstrings import summary_of
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._json_options import AS_WRITTEN, Json
@@ -136,6 +140,9 @@ class ToolOptions(TypedDict, total=False):
     json: Json
 
 
+Binding: TypeAlias = Literal["instance", "class", "static"]
+
+
 class DecoratedFunction(Function, Generic[P, R_co]):
     """What ``@tool`` makes of a function: a tool, and still the function when called."""
 
@@ -145,9 +152,16 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     __name__: str
     __qualname__: str
 
-    def __init__(self, function: Callable[P, R_co], definition: Definition) -> None:
+    def __init__(self, function: Callable[P, R_co], definition: Definition, binding: Binding = "instance") -> None:
         self._init(definition)
+        self._binding: Binding = binding
+        self._owner: type | None = None  # the class in whose body it stands, as a method
         functools.update_wrapper(self, function)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # Not where a tool that was made elsewhere is given a second name in some class.
+        if getattr(self, "__qualname__", "") == f"{owner.__qualname__}.{getattr(self, '__name__', '')}":
+            self._owner = owner
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the plain function, past the engine."""
@@ -161,33 +175,46 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     ) -> DecoratedFunction[Q, R_co]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """On an instance: the same tool, bound to that instance."""
-        if instance is None:
+        if self._binding == "static" or (instance is None and self._binding == "instance"):
             return self
-        function: Any = self.__wrapped__
-        bound: Callable[..., Any] = function.__get__(instance, owner)
-        hook = self._definition.hook
-        own = None if hook is None else functools.partial(hook, instance)
-        parts: dict[str, Any] = {**self._definition.parts(), "source": bound, "hook": own}
+        receiver = instance if self._binding == "instance" else (owner or type(instance))
+        return self._bound(receiver, self.__wrapped__)
+
+    def _bound(self, receiver: object, function: Any) -> DecoratedFunction[..., Any]:
+        """This tool with a function of ``receiver``'s as its body, and its hook bound alike."""
+        own = self._definition
+        hook = None if own.hook is None else functools.partial(own.hook, receiver)
+        bound: Callable[..., Any] = function.__get__(receiver, type(receiver))
+        parts: dict[str, Any] = {**own.parts(), "source": bound, "hook": hook}
         definition = Definition(**parts)
-        definition.strategy = self._definition.strategy
-        definition.limits = self._definition.limits  # max_in_flight is the tool's, not the instance's
+        definition.strategy = own.strategy
+        definition.limits = own.limits  # max_in_flight is the tool's, not the instance's
         return DecoratedFunction(bound, definition)
+
+    @property
+    def _needs_receiver(self) -> bool:
+        """Whether it is a method that was taken from its class, and has nothing to work on."""
+        return self._owner is not None and self._binding != "static"
 
     def __reduce__(self) -> Any:
         # By reference where the name leads back here, so that a worker gets its module's own tool.
-        module = sys.modules.get(self.__module__)
-        found: Any = module
-        for part in self.__qualname__.split("."):
+        qualname: str = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        for part in qualname.split("."):
             found = getattr(found, part, None)
         if found is self and self.__module__ != "__main__":
-            return self.__qualname__
-        return _redecorate, (self.__wrapped__, self._definition.parts())
+            return qualname
+        return _redecorate, (self.__wrapped__, self._definition.parts(), self._binding)
 
 
-def _redecorate(function: Callable[..., Any], parts: dict[str, Any]) -> DecoratedFunction[..., Any]:
-    return DecoratedFunction(function, Definition(**parts))
+def _redecorate(
+    function: Callable[..., Any], parts: dict[str, Any], binding: Binding = "instance"
+) -> DecoratedFunction[..., Any]:
+    return DecoratedFunction(function, Definition(**parts), binding)
 
 
+@overload
+def tool(function: classmethod[Any, P, R_co], /) -> DecoratedFunction[P, R_co]: ...
 @overload
 def tool(function: Callable[P, R_co], /) -> DecoratedFunction[P, R_co]: ...
 @overload
@@ -195,7 +222,7 @@ def tool(
     *, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[P, R_co]], DecoratedFunction[P, R_co]]: ...
 def tool(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     name: str | None = None,
@@ -222,14 +249,18 @@ def tool(
         raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
 
     def decorate(function: Any) -> DecoratedFunction[..., Any]:
-        inner: Any = function.__func__ if isinstance(function, staticmethod) else function
+        binding: Binding = "instance"
+        inner: Any = function
+        if isinstance(function, staticmethod | classmethod):
+            inner = cast("Any", function).__func__
+            binding = "static" if isinstance(function, staticmethod) else "class"
         if not callable(inner):
             raise DeclarationError(f"@tool decorates a function, not {inner!r}")
         own: str = name or str(getattr(inner, "__name__", ""))
         if not own:
             raise DeclarationError(f"a {type(inner).__name__} has no name of its own: write @tool(name=...)")
-        texts: str = description or _first_paragraph(inner) or own
-        return DecoratedFunction(inner, Definition(own, texts, inner, **options))
+        texts: str = description or summary_of(inner) or own
+        return DecoratedFunction(inner, Definition(own, texts, inner, **options), binding)
 
     return decorate if function is None else decorate(function)
 
@@ -267,10 +298,20 @@ def as_function(tool: object) -> Function:
     Raises:
         DeclarationError: It declares none.
     """
+    behind: Any = getattr(tool, "__func__", None)
+    if isinstance(behind, DecoratedFunction):
+        # What ``@classmethod`` above ``@tool`` gives from 3.13 on.
+        tool = cast("DecoratedFunction[..., Any]", behind)._bound(getattr(tool, "__self__", None), behind.__wrapped__)
+    if isinstance(tool, DecoratedFunction) and cast("Any", tool)._needs_receiver:
+        raise DeclarationError(
+            f"tool {tool.name!r} is a method that was taken from its class, and has no object to work on; "
+            "take it from an instance, or write tx.as_tool(method, this=...)"
+        )
     if isinstance(tool, Function):
+        function: Function = tool
         if tool._definition.source is None:
             raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
-        return tool
+        return function
     if isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(tool, tool))
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
@@ -282,7 +323,7 @@ def _no_tool(value: Any) -> str:
     name = str(getattr(value, "__qualname__", "")) or f"a {type(value).__name__}"
     text = f"{name} declares no tool: give a Tool class, an instance or a Function"
     if callable(value):
-        text = f"{name} is callable and declares no tool; make one of it with tx.tool({name})"
+        text = f"{name} is callable and declares no tool; make one of it with tx.as_tool({name})"
     if isinstance(value, type) and issubclass(value, Tool):
         text = f"tool class {name} has no method named 'call'"
     return text
@@ -294,14 +335,7 @@ def _class_definition(cls: type, source: Any) -> Definition:
         raise DeclarationError(
             f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}"
         )
-    description = getattr(cls, "description", None) or _first_paragraph(cls) or name
+    description = getattr(cls, "description", None) or summary_of(cls) or name
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
     declared = getattr(cls, "parameters", ())
     return Definition(name, description, source, declared=declared, **options)
-
-
-def _first_paragraph(documented: Any) -> str:
-    own = documented.__dict__.get("__doc__") if isinstance(documented, type) else getattr(documented, "__doc__", None)
-    if not own:
-        return ""
-    return " ".join(inspect.cleandoc(own).split("\n\n", 1)[0].split())

@@ -189,7 +189,7 @@ def test_an_enum_of_floats_keeps_its_type() -> None:
     fn.param("a", float, enum=[0.5, 1])
     fn.define(lambda a: a)
 
-    assert {"type": "number", "enum": [0.5, 1]} == schema_of(fn)["a"]
+    assert {"type": "number", "enum": [0.5, 1], "description": "a"} == schema_of(fn)["a"]
     assert (1.0, float) == ((got := tx.run(fn, {"a": 1}).value), type(got))
 
 
@@ -335,7 +335,7 @@ def test_a_type_given_as_a_function_is_asked_anew_at_every_rendering() -> None:
     fn.param("fruit", lambda: Literal[tuple(fruits)])
     fn.define(lambda fruit: fruit)
 
-    assert {"const": "apple", "type": "string"} == schema_of(fn)["fruit"]
+    assert "apple" == schema_of(fn)["fruit"]["const"]
     fruits.append("pear")
     assert ["apple", "pear"] == schema_of(fn)["fruit"]["enum"]
 

@@ -228,7 +228,7 @@ def test_the_class_docstring_is_the_description_where_there_is_none() -> None:
         (lambda: tx.Function("x", colour="red"), "colour"),
         (lambda: tx.Function("x").define(3), "neither callable"),
         (lambda: tx.Context([tx.Function("x")]), "give it one with define"),
-        (lambda: tx.Context([print]), r"make one of it with tx\.tool"),
+        (lambda: tx.Context([print]), r"make one of it with tx\.as_tool"),
         (lambda: tx.Context([3]), "declares no tool"),
         (lambda: tx.Context([object]), "declares no tool"),
     ],
