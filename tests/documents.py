@@ -29,7 +29,8 @@ def run_example(example: str, folder: Path) -> None:
     )
 
     said = [line for line in done.stderr.splitlines() if "on Python 3.14 can leave a lock taken" not in line]
-    assert (done.returncode, said) == (0, [])
+    # In words, for pytest does not look into what is no test module.
+    assert (done.returncode, said) == (0, []), f"it ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
 
 
 def table_after(text: str, mark: str) -> list[dict[str, str]]:

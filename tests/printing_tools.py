@@ -17,7 +17,10 @@ import toolexec as tx
 
 
 @tx.tool
-def say(text: str = "", err: str = "") -> str:
+def say(text: str = "", err: str = "", err_code: int | None = None) -> str:
+    """The code is for what no model could send: half of a surrogate pair."""
+    if err_code is not None:
+        err += chr(err_code)
     if text:
         print(text, end="")
     if err:

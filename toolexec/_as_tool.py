@@ -14,7 +14,7 @@ from toolexec._docstrings import summary_of
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._json_options import Json
-from toolexec._tool import DecoratedFunction
+from toolexec._tool import DecoratedFunction, is_decorated
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,7 +86,7 @@ def as_tools(obj: object, interface: type | None = None) -> list[Function]:
         method: Any = getattr(obj, name, None)
         if method is None:
             raise DeclarationError(f"{cls.__name__} does not implement {where.__name__}: it has no method {name!r}")
-        if isinstance(method, types.MethodType) and not isinstance(method.__func__, DecoratedFunction):
+        if isinstance(method, types.MethodType) and not is_decorated(method.__func__):
             # A structural type is none of the object's ancestors, and its marks count all the same.
             found = _found_for(method, _mark_in(cls, name) or _mark_in(where, name))
         else:
@@ -140,8 +140,8 @@ def _make(found: _Found, name: str | None, description: str | None, json: Json |
 def _find(function: Any, this: Any) -> _Found:
     if isinstance(function, staticmethod):
         function = cast("Any", function).__func__
-    if isinstance(function, DecoratedFunction):
-        return _find_marked(cast("DecoratedFunction[..., Any]", function), this)
+    if is_decorated(function):
+        return _find_marked(function, this)
     if isinstance(function, Function):
         raise DeclarationError(f"as_tool takes a function; {function.name!r} is a tool already")
     if isinstance(function, type) or not callable(function):
@@ -155,8 +155,8 @@ def _find(function: Any, this: Any) -> _Found:
     inner: Any = function
     while isinstance(inner, functools.partial):
         inner = inner.func
-    if isinstance(inner, DecoratedFunction):
-        inner = cast("Any", inner).__wrapped__
+    if is_decorated(inner):
+        inner = inner.__wrapped__
     return _Found(function, inspect.unwrap(inner) if inspect.isroutine(inner) else inner)
 
 
@@ -198,10 +198,10 @@ def _find_marked(tool: DecoratedFunction[..., Any], this: Any) -> _Found:
 def _find_method(method: types.MethodType) -> _Found:
     receiver: Any = method.__self__
     plain: Any = method.__func__
-    if isinstance(plain, DecoratedFunction):  # what ``@classmethod`` above ``@tool`` gives from 3.13 on
-        inner: Any = cast("Any", plain).__wrapped__
+    if is_decorated(plain):  # what ``@classmethod`` above ``@tool`` gives from 3.13 on
+        inner: Any = plain.__wrapped__
         bound: Any = inner.__get__(receiver, type(receiver))
-        return _Found(bound, inner, cast("Any", plain), marked_itself=True, receiver=receiver, plain=inner)
+        return _Found(bound, inner, plain, marked_itself=True, receiver=receiver, plain=inner)
     return _found_for(method, _mark_in(receiver if isinstance(receiver, type) else type(receiver), method.__name__))
 
 
@@ -215,15 +215,15 @@ def _mark_in(cls: type, name: str) -> DecoratedFunction[..., Any] | None:
         there: Any = vars(base).get(name)
         if isinstance(there, classmethod | staticmethod):
             there = cast("Any", there).__func__
-        if isinstance(there, DecoratedFunction):
-            return cast("DecoratedFunction[..., Any]", there)
+        if is_decorated(there):
+            return there
     return None
 
 
 def _is_plain_method(cls: type, name: str) -> bool:
     there: Any = inspect.getattr_static(cls, name)
-    if isinstance(there, DecoratedFunction):
-        return cast("DecoratedFunction[..., Any]", there)._binding == "instance"
+    if is_decorated(there):
+        return there._binding == "instance"
     return not isinstance(there, classmethod | staticmethod)
 
 

@@ -16,6 +16,7 @@ from typing import (
     Self,
     TypeAlias,
     TypedDict,
+    TypeGuard,
     TypeVar,
     Unpack,
     cast,
@@ -207,6 +208,11 @@ class DecoratedFunction(Function, Generic[P, R_co]):
         return _redecorate, (self.__wrapped__, self._definition.parts(), self._binding)
 
 
+def is_decorated(value: object) -> TypeGuard[DecoratedFunction[..., Any]]:
+    """``isinstance(value, DecoratedFunction)``, for both type checkers."""
+    return isinstance(value, DecoratedFunction)
+
+
 def _redecorate(
     function: Callable[..., Any], parts: dict[str, Any], binding: Binding = "instance"
 ) -> DecoratedFunction[..., Any]:
@@ -298,20 +304,19 @@ def as_function(tool: object) -> Function:
     Raises:
         DeclarationError: It declares none.
     """
-    behind: Any = getattr(tool, "__func__", None)
-    if isinstance(behind, DecoratedFunction):
+    behind: object = getattr(tool, "__func__", None)
+    if is_decorated(behind):
         # What ``@classmethod`` above ``@tool`` gives from 3.13 on.
-        tool = cast("DecoratedFunction[..., Any]", behind)._bound(getattr(tool, "__self__", None), behind.__wrapped__)
-    if isinstance(tool, DecoratedFunction) and cast("Any", tool)._needs_receiver:
+        tool = behind._bound(getattr(tool, "__self__", None), behind.__wrapped__)
+    if is_decorated(tool) and tool._needs_receiver:
         raise DeclarationError(
             f"tool {tool.name!r} is a method that was taken from its class, and has no object to work on; "
             "take it from an instance, or write tx.as_tool(method, this=...)"
         )
     if isinstance(tool, Function):
-        function: Function = tool
         if tool._definition.source is None:
             raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
-        return function
+        return tool
     if isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(tool, tool))
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):

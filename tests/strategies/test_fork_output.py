@@ -96,7 +96,7 @@ def test_a_text_that_is_no_utf8_is_shown_with_marks(fork: ForkStrategy) -> None:
 
 def test_the_hosts_locale_does_not_change_the_text() -> None:
     with ForkStrategy(env={"PYTHONIOENCODING": "latin-1:namereplace"}, stdout="capture", stderr="capture") as strategy:
-        assert run(tools.say, strategy, text="né €", err="\udc80").output == "né €\\udc80"
+        assert run(tools.say, strategy, text="né €", err_code=0xDC80).output == "né €\\udc80"
 
 
 def test_a_piece_is_an_event_as_soon_as_it_comes(fork: ForkStrategy, gate: Gate) -> None:
