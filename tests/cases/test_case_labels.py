@@ -64,6 +64,31 @@ CASES = {
     "E1": "the function cannot be found on the other side",
     "E2": "an extension module refuses",
     "E3": "exceptions and values do not cross",
+    # Arguments, and how tools are declared
+    "F1": "no arguments: empty, null, absent",
+    "F2": "broken JSON replaced by {} and run",
+    "F3": "JSON that is not an object",
+    "F4": "the whole object encoded twice",
+    "F5": "a list or object sent as JSON text",
+    "F6": "JSON-looking text altered",
+    "F8": "several objects glued together",
+    "F9": "null for an optional parameter",
+    "F10": "an unexpected argument",
+    "F11": "scalars of the wrong kind",
+    "F13": "faults told one at a time",
+    "F14": "a collision in the open end",
+    "F15": "the body gets a dict where it declared a model",
+    "G1": "postponed annotations",
+    "G2": "self, cls, static",
+    "G3": "*args and **kwargs",
+    "G4": "positional-only and keyword-only",
+    "G6": "constraints and texts lost",
+    "G8": "Union, Optional, Literal, Enum",
+    "G9": "recursive types",
+    "G10": "fields of TypedDict and dataclass",
+    "G11": "defaults that are not JSON",
+    "G12": "docstrings",
+    "G13": "two tools of one name, names a provider refuses",
     # What the Ruby ancestor's users could rely on in a Function, its Return, a Tool and the registry
     "anc_R1": "name, texts, params, id, arguments, tracer, model; a callable, a class or an instance",
     "anc_R2": "arguments go in by name, optional ones may be absent",
@@ -146,7 +171,7 @@ CASES = {
     "anc_fault_zombies": "children stayed zombies",
 }
 
-_LABELS = re.compile(r"test_(?=[A-E]\d|anc_[KRST]\d)((?:anc_)?(?:[A-EKRST]\d+_)+)")
+_LABELS = re.compile(r"test_(?=[A-G]\d|anc_[KRST]\d)((?:anc_)?(?:[A-GKRST]\d+_)+)")
 
 
 def _tests() -> Iterator[str]:
