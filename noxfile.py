@@ -98,6 +98,13 @@ def stress(session: nox.Session) -> None:
     session.run("python", "-P", "tests/stress/interrupts.py", *session.posargs)
 
 
+@nox.session(python=ENDS[-1], default=False, requires=["wheel"])
+def fuzz(session: nox.Session) -> None:
+    """Send odd arguments and responses for ten minutes. After `--`: its options, such as --seconds 60."""
+    _install_for_tests(session)
+    session.run("python", "-P", "tests/fuzz/arguments.py", *session.posargs)
+
+
 @nox.session(default=False, requires=["wheel"])
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; nothing here passes or fails by time.
