@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolexec._as_tool import as_tool, as_tools
 from toolexec._call_state import Progress
 from toolexec._clock import Clock, MonotonicClock
 from toolexec._context import Context
@@ -82,6 +83,8 @@ __all__ = [
     "WorkerLost",
     "WrongLoop",
     "arun",
+    "as_tool",
+    "as_tools",
     "checkpoint",
     "current_call",
     "factory",

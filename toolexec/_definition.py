@@ -15,7 +15,7 @@ from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._signature import Param, params_of
+from toolexec._signature import Param, params_of, with_texts
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -49,6 +49,7 @@ class Definition:
         loop: The kind of loop an async body gets where it has to bring its own.
         deliver: "raise" an interrupt in the thread of a sync body, or have it "poll".
         json: How arguments are read and results written.
+        texts: Descriptions of parameters, by name, that take the place of the body's own.
         time_limits: What its calls' clocks are held to.
         limits: What a call has to hold while it runs.
     """
@@ -69,6 +70,7 @@ class Definition:
         deliver: Deliver = "raise",
         json: Json = AS_WRITTEN,
         hook: Callable[..., Any] | None = None,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
         _check_name(name)
         _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
@@ -89,6 +91,7 @@ class Definition:
         self.resource = resource
         self.deliver: Deliver = deliver
         self.json = json
+        self.texts: Mapping[str, str] = texts or {}
         limited = timeout is not None or idle_timeout is not None
         self.time_limits = TimeLimits(self.timeout, self.idle_timeout) if limited else NO_LIMITS
         self.limits = _limits(max_in_flight, resource)
@@ -100,13 +103,22 @@ class Definition:
         options = {name: getattr(self, name) for name in OPTIONS}
         if not isinstance(self.strategy, str):
             options["strategy"] = None
-        return {"name": self.name, "description": self.description, "source": self.body, "hook": self.hook, **options}
+        own = {"name": self.name, "description": self.description, "source": self.body, "hook": self.hook}
+        return {**own, "texts": self.texts, **options}
+
+    def variant(self, **parts: Any) -> Definition:
+        """The same tool with other parts; what a call has to hold while it runs stays one for both."""
+        made = Definition(**{**self.parts(), **parts})
+        made.strategy = self.strategy
+        made.limits = self.limits
+        return made
 
     def define(self, source: Any) -> None:
         """Set what runs the calls."""
         check_source(self.name, source)
         self.source = _runner_source(self.name, source, self.hook)
         self.body = source
+        self.texts = {}
         for cached in ("parameters", "is_async"):
             self.__dict__.pop(cached, None)
 
@@ -135,7 +147,8 @@ class Definition:
         skip_first = isinstance(cls, type) and not isinstance(
             inspect.getattr_static(cls, "call", None), staticmethod | classmethod
         )
-        return params_of(self.name, declared_entry(source), skip_first=skip_first)
+        body = declared_entry(source)
+        return with_texts(params_of(self.name, body, skip_first=skip_first), body, self.texts)
 
     def take(self, arguments: object, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """What the body of one call is given, by position and by keyword.

@@ -5,10 +5,26 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import types
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints, overload
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeGuard,
+    TypeVar,
+    Unpack,
+    get_type_hints,
+    overload,
+)  # fmt: skip
 
 from toolexec._definition import OPTIONS, Definition, Deliver
+from toolexec._docstrings import doc_of, summary_of
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._json_options import AS_WRITTEN, Json
@@ -16,7 +32,11 @@ from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
 from toolexec._runner import Factory
 
+LAMBDA = (lambda: None).__name__
+Kind: TypeAlias = Literal["", "static", "class"]
 P = ParamSpec("P")
+P2 = ParamSpec("P2")
+R2 = TypeVar("R2")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -111,51 +131,81 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     __name__: str
     __qualname__: str
 
-    def __init__(self, function: Callable[P, R_co], definition: Definition) -> None:
+    def __init__(self, function: Callable[P, R_co], definition: Definition, kind: Kind = "") -> None:
         self._init(definition)
         functools.update_wrapper(self, function)
+        self._kind = kind
+        self._is_method = False
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # Only where it was written there: a tool of elsewhere may be an attribute of any class.
+        if not self._kind and getattr(self, "__qualname__", "") == f"{owner.__qualname__}.{name}":
+            self._is_method = True
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the plain function, past the engine."""
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """On an instance: the same tool, bound to that instance."""
-        if instance is None:
-            return self
+        """On an instance: the same tool, bound to that instance; a class method is bound to the class."""
+        if self._kind == "class":
+            return self._bound(type(instance) if owner is None else owner)
         function: Any = self.__wrapped__
-        bound: Callable[..., Any] = function.__get__(instance, owner)
+        bound_already = isinstance(function, types.MethodType | types.BuiltinFunctionType | functools.partial)
+        if instance is None or self._kind == "static" or bound_already or not hasattr(function, "__get__"):
+            return self
+        return self._bound(instance)
+
+    def _bound(self, receiver: Any) -> DecoratedFunction[..., Any]:
+        function: Any = self.__wrapped__
+        bound: Callable[..., Any] = function.__get__(receiver, type(receiver))
         hook = self._definition.hook
-        own = None if hook is None else functools.partial(hook, instance)
-        parts: dict[str, Any] = {**self._definition.parts(), "source": bound, "hook": own}
-        definition = Definition(**parts)
-        definition.strategy = self._definition.strategy
-        definition.limits = self._definition.limits  # max_in_flight is the tool's, not the instance's
-        return DecoratedFunction(bound, definition)
+        own = None if hook is None else functools.partial(hook, receiver)
+        return DecoratedFunction(bound, self._definition.variant(source=bound, hook=own))
 
     def __reduce__(self) -> Any:
         # By reference where the name leads back here, so that a worker gets its module's own tool.
         module = sys.modules.get(self.__module__)
         found: Any = module
-        for part in self.__qualname__.split("."):
+        path = str(getattr(self, "__qualname__", ""))  # a partial has none
+        for part in path.split("."):
             found = getattr(found, part, None)
         if found is self and self.__module__ != "__main__":
-            return self.__qualname__
-        return _redecorate, (self.__wrapped__, self._definition.parts())
+            return path
+        return _redecorate, (self.__wrapped__, self._definition.parts(), self._kind)
 
 
-def _redecorate(function: Callable[..., Any], parts: dict[str, Any]) -> DecoratedFunction[..., Any]:
-    return DecoratedFunction(function, Definition(**parts))
+def is_decorated(value: object) -> TypeGuard[DecoratedFunction[..., Any]]:
+    """Whether ``@tool`` made it."""
+    return isinstance(value, DecoratedFunction)
 
 
+def kind_of(raw: Any) -> Kind:
+    """What ``staticmethod`` and ``classmethod`` make of a function; "" for all else."""
+    return "static" if isinstance(raw, staticmethod) else "class" if isinstance(raw, classmethod) else ""
+
+
+def _redecorate(function: Callable[..., Any], parts: dict[str, Any], kind: Any) -> DecoratedFunction[..., Any]:
+    return DecoratedFunction(function, Definition(**parts), kind)
+
+
+class _Decorate(Protocol):
+    """What ``@tool(...)`` is put on with."""
+
+    @overload
+    def __call__(self, function: classmethod[Any, P2, R2], /) -> DecoratedFunction[P2, R2]: ...
+    @overload
+    def __call__(self, function: Callable[P2, R2], /) -> DecoratedFunction[P2, R2]: ...
+
+
+@overload
+def tool(function: classmethod[Any, P, R_co], /) -> DecoratedFunction[P, R_co]: ...
 @overload
 def tool(function: Callable[P, R_co], /) -> DecoratedFunction[P, R_co]: ...
 @overload
+def tool(*, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]) -> _Decorate: ...
 def tool(
-    *, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
-) -> Callable[[Callable[P, R_co]], DecoratedFunction[P, R_co]]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
     *,
     name: str | None = None,
@@ -165,13 +215,13 @@ def tool(
     """Make a tool of a function, sync or async; plain, or with options.
 
     Called directly it is still the plain function.  In a class body, each instance's method is a
-    tool of its own.
+    tool of its own; there it stands above or below ``classmethod`` and ``staticmethod``.
 
     Args:
         function: The function.
-        name: The name the model uses; the function's own by default.
+        name: The name the model uses; the function's own by default, and where it is blank.
         description: The text the model reads; the docstring's first paragraph by default, or else
-            the name.
+            the name of the function.
         **options: See :class:`ToolOptions`.
 
     Raises:
@@ -182,16 +232,24 @@ def tool(
         raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
 
     def decorate(function: Any) -> DecoratedFunction[..., Any]:
-        inner: Any = function.__func__ if isinstance(function, staticmethod) else function
+        kind = kind_of(function)
+        inner: Any = function.__func__ if kind else function
         if not callable(inner):
             raise DeclarationError(f"@tool decorates a function, not {inner!r}")
-        own: str = name or str(getattr(inner, "__name__", ""))
-        if not own:
-            raise DeclarationError(f"a {type(inner).__name__} has no name of its own: write @tool(name=...)")
-        texts: str = description or _first_paragraph(inner) or own
-        return DecoratedFunction(inner, Definition(own, texts, inner, **options))
+        own = "" if getattr(inner, "__name__", "") == LAMBDA else getattr(inner, "__name__", "")
+        called = first_given(name, own)
+        if not called:
+            shown = "lambda" if inspect.isfunction(inner) else type(inner).__name__
+            raise DeclarationError(f"a {shown} has no name of its own: write @tool(name=...)")
+        text = first_given(description, summary_of(doc_of(inner)), own, called)
+        return DecoratedFunction(inner, Definition(called, text, inner, **options), kind)
 
     return decorate if function is None else decorate(function)
+
+
+def first_given(*values: Any) -> Any:
+    """The first that is not None and no blank text; "" if there is none."""
+    return next((value for value in values if value is not None and str(value).strip()), "")
 
 
 def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
@@ -227,7 +285,11 @@ def as_function(tool: object) -> Function:
     Raises:
         DeclarationError: It declares none.
     """
+    if isinstance(tool, types.MethodType) and is_decorated(tool.__func__):
+        tool = tool.__func__._bound(tool.__self__)  # ``classmethod`` above ``@tool``
     if isinstance(tool, Function):
+        if is_decorated(tool) and tool._is_method:
+            raise DeclarationError(unbound(tool.__qualname__))
         if tool._definition.source is None:
             raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
         return tool
@@ -238,11 +300,20 @@ def as_function(tool: object) -> Function:
     raise DeclarationError(_no_tool(tool))
 
 
+def unbound(path: str) -> str:
+    """What is told of a method that has no instance."""
+    attribute = path.rpartition(".")[2]
+    return (
+        f"{path} is a method, taken from its class: take it from an instance (obj.{attribute}), or name the instance "
+        f"with this=: tx.as_tool({path}, this=obj)"
+    )
+
+
 def _no_tool(value: Any) -> str:
     name = str(getattr(value, "__qualname__", "")) or f"a {type(value).__name__}"
     text = f"{name} declares no tool: give a Tool class, an instance or a Function"
     if callable(value):
-        text = f"{name} is callable and declares no tool; make one of it with tx.tool({name})"
+        text = f"{name} is callable and declares no tool; make one of it with tx.as_tool({name})"
     if isinstance(value, type) and issubclass(value, Tool):
         text = f"tool class {name} has no method named 'call'"
     return text
@@ -254,13 +325,6 @@ def _class_definition(cls: type, source: Any) -> Definition:
         raise DeclarationError(
             f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}"
         )
-    description = getattr(cls, "description", None) or _first_paragraph(cls) or name
+    description = getattr(cls, "description", None) or summary_of(cls.__dict__.get("__doc__")) or name
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
     return Definition(name, description, source, **options)
-
-
-def _first_paragraph(documented: Any) -> str:
-    own = documented.__dict__.get("__doc__") if isinstance(documented, type) else getattr(documented, "__doc__", None)
-    if not own:
-        return ""
-    return " ".join(inspect.cleandoc(own).split("\n\n", 1)[0].split())
