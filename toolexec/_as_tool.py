@@ -230,9 +230,7 @@ def _on(function: Any, this: Any) -> _Found:
         bases, attribute = getattr(class_of(plain), "__mro__", ()), str(getattr(plain, "__name__", ""))
     raw = inspect.getattr_static(cls, attribute, None)
     if not bases or not is_method(raw):
-        raise DeclarationError(
-            f"{_path(function)} is no method of {_a(this)}, which this= gives; give an instance of its class"
-        )
+        raise DeclarationError(f"{_path(function)} is no method of {_a(this)}; this= takes an instance of its class")
     return _bound(raw, this, mark_in(bases, attribute) or mark_in(cls.__mro__, attribute))
 
 

@@ -42,7 +42,7 @@ def summary_of(docstring: object) -> str:
         return ""
     lines = inspect.cleandoc(docstring).splitlines()
     told: list[str] = []
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+    for line, after in itertools.zip_longest(lines, lines[1:], fillvalue=""):
         if not line.strip() or _TITLE.fullmatch(line) or _FIELD.fullmatch(line) or _is_title(line, after):
             break
         if not _UNDERLINE.fullmatch(line):

@@ -130,6 +130,8 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     __wrapped__: Callable[P, R_co]
     __name__: str
     __qualname__: str
+    _kind: Kind
+    _is_method: bool  # it stands in a class body, and waits for an instance
 
     def __init__(self, function: Callable[P, R_co], definition: Definition, kind: Kind = "") -> None:
         self._init(definition)
