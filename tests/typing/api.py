@@ -122,7 +122,8 @@ class Finder(Protocol):
 class Index(Finder):
     """Needs no mark of its own."""
 
-    def find(self, key: str) -> str:
+    # pyright sees an attribute there; mypy does not mind
+    def find(self, key: str) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # it works at run time
         """Find."""
         return key
 
