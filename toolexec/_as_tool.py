@@ -1,249 +1,293 @@
-"""as_tool and as_tools: tools made of functions and methods that are there already."""
+"""as_tool and as_tools: tools made of functions and objects that know nothing of tools, or little."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, overload
 
 from toolexec._definition import Definition
-from toolexec._docstrings import summary_of
+from toolexec._docstrings import doc_of, summary_of, texts_of
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
-from toolexec._json_options import Json
-from toolexec._tool import DecoratedFunction, is_decorated
+from toolexec._json_options import AS_WRITTEN, Json
+from toolexec._marks import (
+    class_for,
+    class_of,
+    is_method,
+    kind_in_class,
+    mark_in,
+    mark_of,
+    mark_of_static,
+    needs_receiver,
+    place_of,
+    plain_of,
+)  # fmt: skip
+from toolexec._signature import params_of, shape_of, with_texts
+from toolexec._tool import LAMBDA, DecoratedFunction, first_given, is_decorated, kind_of, unbound
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+
+_MISSING: Any = object()
 
 
+class _Found(NamedTuple):
+    """What a tool is made of.
+
+    Attributes:
+        body: What runs a call; nothing is left to be bound.
+        mark: The ``@tool`` that counts for it, its own or the nearest ancestor's, or None.
+        receiver: What the mark's hook is told on, or _MISSING where the hook has it already or needs none.
+    """
+
+    body: Any
+    mark: DecoratedFunction[..., Any] | None = None
+    receiver: Any = _MISSING
+
+
+@overload
+def as_tool(
+    function: Callable[Concatenate[S, P], R],
+    *,
+    this: S,
+    name: str | None = None,
+    description: str | None = None,
+    json: Json = AS_WRITTEN,
+) -> DecoratedFunction[P, R]: ...
+@overload
+def as_tool(
+    function: classmethod[Any, P, R],
+    *,
+    this: object,
+    name: str | None = None,
+    description: str | None = None,
+    json: Json = AS_WRITTEN,
+) -> DecoratedFunction[P, R]: ...
+@overload
 def as_tool(
     function: Callable[P, R],
-    /,
+    *,
+    this: None = None,
+    name: str | None = None,
+    description: str | None = None,
+    json: Json = AS_WRITTEN,
+) -> DecoratedFunction[P, R]: ...
+def as_tool(
+    function: Any,
     *,
     name: str | None = None,
     description: str | None = None,
     this: Any = None,
-    json: Json | None = None,
-) -> DecoratedFunction[P, R]:
-    """A tool that calls a function, which itself stays as it is.
+    json: Json = AS_WRITTEN,
+) -> DecoratedFunction[..., Any]:
+    """Make a tool of a function that was written without one in mind; sync or async.
 
-        tool = as_tool(connection.query)
-        tool = as_tool(Connection.query, this=connection)
+    It takes functions, methods of an instance, class and static methods, what ``functools.partial``
+    makes (what it has bound is not the model's to say), objects that can be called, and builtins that
+    tell their signature.  A method that overrides one marked with ``@tool`` needs no mark: the name,
+    the texts and the options are then those of the nearest marked one above it.  A method with a mark
+    of its own has nothing from above.
 
-    Takes a function, sync or async, a method of an object, a class or static method, a partial, an
-    object with ``__call__``, a builtin that has a signature, and what ``@tool`` made.  What a partial
-    has bound is not the model's to send.  Called directly, the tool is the plain function.
-
-    A method that is marked by ``@tool`` has what the mark says.  One that is not has it from the nearest
-    class it inherits from whose method of that name is marked: name, description, options and the
-    texts of its parameters.
+    Called directly, what comes out is still the function.
 
     Args:
-        function: What is called.
-        name: The name the model uses; by default the mark's, or else the function's own.
-        description: The text the model reads; by default the mark's, or else the first paragraph of the
-            docstring, or else the function's name.
-        this: The object to work on, for a method that was taken from its class; for nothing else.
-        json: How arguments are read and results written.
+        function: It, or what ``@tool`` made of it.
+        name: The name the model uses; by default the mark's, or else the function's.
+        description: The text the model reads; by default the mark's, or else the docstring's first
+            paragraph, or else the function's name.
+        this: The instance (for a class method the class) that a method taken from its class is called on.
+        json: How arguments are read and results written; by default as the mark says.
 
     Raises:
-        DeclarationError: It cannot be called, has no signature or name, lacks ``this`` or has no use for
-            it, or a parameter has a type without a JSON form.
+        DeclarationError: It is nothing of these, has no name, needs ``this`` or has no use for it, or the type of
+            a parameter has no JSON form.
     """
-    made: Any = _make(_find(function, this), name, description, json)
-    _ = made._definition.parameters  # types that have no JSON form are found here, never at a call
-    tool: DecoratedFunction[P, R] = made
-    return tool
+    found = _found(function, this)
+    return _made(found, name, description, json)
 
 
 def as_tools(obj: object, interface: type | None = None) -> list[Function]:
-    """All methods of an object that are marked by ``@tool``, by themselves or by what they inherit from.
+    """The tools of an object: every method that ``@tool`` marks, in its class or above it, by order of their names.
 
     Args:
-        obj: An object; or a class, for its class and static methods.
-        interface: A class or Protocol that the object implements: then only what is marked there, or in
-            what that inherits from.
-
-    Returns:
-        Tools, in the order of their names.
+        obj: An instance; or a class, of which only class and static methods can be tools.
+        interface: A class, a Protocol or an ABC: the tools are those marked in it or above it, under the names
+            and with the texts that they have there, and no others.
 
     Raises:
-        DeclarationError: There is no marked method; the object does not implement the interface.
+        DeclarationError: There are none; or see ``as_tool``.
     """
     cls = obj if isinstance(obj, type) else type(obj)
-    where = cls if interface is None else interface
-    names = sorted({name for base in where.__mro__ for name in vars(base) if _mark_in(where, name) is not None})
-    if not names:
-        raise DeclarationError(f"{where.__name__} has no method that is marked as a tool: write @tx.tool above one")
-    made: list[Function] = []
-    for name in names:
-        if isinstance(obj, type) and _is_plain_method(cls, name):
-            continue  # there is no object it could work on
-        method: Any = getattr(obj, name, None)
-        if method is None:
-            raise DeclarationError(f"{cls.__name__} does not implement {where.__name__}: it has no method {name!r}")
-        if isinstance(method, types.MethodType) and not is_decorated(method.__func__):
-            # A structural type is none of the object's ancestors, and its marks count all the same.
-            found = _found_for(method, _mark_in(cls, name) or _mark_in(where, name))
-        else:
-            found = _find(method, None)
-        made.append(_make(found, None, None, None))
-        _ = made[-1].params
-    return sorted(made, key=lambda tool: tool.name)
+    shown: Any = cls if interface is None else interface
+    if not isinstance(shown, type):
+        raise DeclarationError(f"as_tools: interface is {shown!r}; it takes a class")
+    tools: list[Function] = []
+    for attribute in dict.fromkeys(name for base in shown.__mro__ for name in vars(base)):
+        mark = mark_in(shown.__mro__, attribute)
+        if mark is None or not is_method(inspect.getattr_static(shown, attribute)):
+            continue
+        raw = inspect.getattr_static(cls, attribute, None)
+        if not is_method(raw):
+            raise DeclarationError(f"as_tools: {cls.__name__} has no method {attribute!r}, a tool of {shown.__name__}")
+        tools.append(_made(_bound(raw, obj, mark), None, None, AS_WRITTEN))
+    if not tools:
+        where = f"{shown.__name__}, or above it," if interface is not None else f"{cls.__name__}, or above it,"
+        raise DeclarationError(
+            f"as_tools: no method of {where} is marked with @tx.tool; mark those that are for the model, or give "
+            "single ones to tx.as_tool"
+        )
+    return sorted(tools, key=lambda function: function.name)
 
 
-class _Found(NamedTuple):
-    """What ``as_tool`` was given.
-
-    Attributes:
-        called: What a call calls.
-        inner: What has the name and the texts.
-        mark: The tool that ``@tool`` made of it, or of what it inherits from; or None.
-        marked_itself: Whether the mark is its own.
-        receiver: What it is bound to, or None.
-        plain: The function without its receiver.
-    """
-
-    called: Any
-    inner: Any
-    mark: DecoratedFunction[..., Any] | None = None
-    marked_itself: bool = False
-    receiver: Any = None
-    plain: Any = None
-
-
-def _make(found: _Found, name: str | None, description: str | None, json: Json | None) -> DecoratedFunction[..., Any]:
-    mark = found.mark
-    own = str(getattr(found.inner, "__name__", "")) or type(found.inner).__name__
+def _made(found: _Found, name: str | None, description: str | None, json: Json) -> DecoratedFunction[..., Any]:
+    body, mark = found.body, found.mark
     if mark is None:
-        if name is None and own == "<lambda>":
-            raise DeclarationError("a lambda has no name of its own: write tx.as_tool(..., name=...)")
-        text = summary_of(found.inner) or name or own
-        parts: dict[str, Any] = {"name": own, "description": text, "source": found.called}
+        own = _name_of(body)
+        if name is None and not own:
+            raise DeclarationError("a lambda has no name of its own: write tx.as_tool(function, name=...)")
+        called = own if name is None else name
+        text = first_given(description, _summary(body), own, called)
+        tool = DecoratedFunction(body, Definition(called, text, body, json=json))
+    elif mark.__wrapped__ is body and name is None and json is AS_WRITTEN and not first_given(description):
+        tool = mark
     else:
-        made = mark if found.receiver is None else mark._bound(found.receiver, found.plain)
-        parts = made._definition.parts()
-        if not found.marked_itself:
-            parts["documented"] = mark.__wrapped__
-    given = {"name": name, "description": description, "json": json}
-    parts.update({key: value for key, value in given.items() if value is not None})
-    definition = Definition(**parts)
-    if mark is not None:
-        definition.strategy, definition.limits = mark._definition.strategy, mark._definition.limits
-    return DecoratedFunction(found.called, definition, "static")
+        marked = mark._definition
+        hook = marked.hook
+        if hook is not None and found.receiver is not _MISSING:
+            hook = functools.partial(hook, found.receiver)
+        definition = marked.variant(
+            name=marked.name if name is None else name,
+            description=first_given(description, marked.description),
+            source=body,
+            hook=hook,
+            json=marked.json if json is AS_WRITTEN else json,
+            texts=marked.texts or _texts_from_above(mark, body),
+        )
+        tool = DecoratedFunction(body, definition)
+    _ = tool.params  # types that have no JSON form are found here, never at a call
+    return tool
 
 
-def _find(function: Any, this: Any) -> _Found:
-    if isinstance(function, staticmethod):
-        function = cast("Any", function).__func__
-    if is_decorated(function):
-        return _find_marked(function, this)
-    if isinstance(function, Function):
-        raise DeclarationError(f"as_tool takes a function; {function.name!r} is a tool already")
-    if isinstance(function, type) or not callable(function):
-        raise DeclarationError(f"as_tool takes a function, a method or an object that can be called, not {function!r}")
+# What it is made of
+
+
+def _found(function: Any, this: Any) -> _Found:
+    if _is_partial(function):
+        return _of_partial(function, this)
+    if kind_of(function) == "class" or needs_receiver(function, this):
+        if this is None:
+            raise DeclarationError(unbound(_path(function)))
+        return _on(function, this)
     if this is not None:
-        function = _bind(function, this)
+        raise DeclarationError(
+            f"{_path(function)} takes no this= ({_a(this)}): it is no method of a class, or it is bound already; leave "
+            "this= out"
+        )
+    if is_decorated(function):
+        return _Found(function.__wrapped__, function)
+    if isinstance(function, Function):
+        raise DeclarationError(f"tool {function.name!r} is a tool already; give it to the Context as it is")
     if isinstance(function, types.MethodType):
-        return _find_method(function)
-    if _owner_of(function) is not None:
-        raise _receiver_missing(function)
-    inner: Any = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    if is_decorated(inner):
-        inner = inner.__wrapped__
-    return _Found(function, inspect.unwrap(inner) if inspect.isroutine(inner) else inner)
+        plain = plain_of(function.__func__)  # it may be a tool: ``classmethod`` above ``@tool``
+        return _Found(types.MethodType(plain, function.__self__), mark_of(function), function.__self__)
+    if isinstance(function, type) or not (callable(function) or kind_of(function)):
+        raise DeclarationError(
+            f"as_tool takes functions, methods and objects that can be called, not {_a(function)}; a Tool class, and "
+            "an instance of one, go to the Context as they are"
+        )
+    if not inspect.isroutine(function) and callable(getattr(function, "call", None)):
+        raise DeclarationError(f"{_a(function)} is a tool already; give it to the Context as it is")
+    return _Found(plain_of(function), mark_of_static(function))
 
 
-def _bind(function: Any, this: object) -> Any:
-    bound_to: object = getattr(function, "__self__", None)
-    if bound_to is not None and not inspect.ismodule(bound_to):
-        raise DeclarationError(f"{_shown(function)} is bound already, to {bound_to!r}: leave out this=")
-    owner = _owner_of(function)
-    if owner is None:
-        raise DeclarationError(f"{_shown(function)} is no method that was taken from a class: leave out this=")
-    _check_this(function, owner, this)
-    return function.__get__(this, type(this))
-
-
-def _check_this(function: Any, owner: object, this: object) -> None:
-    if isinstance(owner, type) and not isinstance(this, owner):
-        raise DeclarationError(f"this is {this!r}: {_shown(function)} works on a {owner.__name__}")
-
-
-def _receiver_missing(function: Any) -> DeclarationError:
-    return DeclarationError(
-        f"{_shown(function)} is a method that was taken from its class, and has no object to work on: "
-        "take it from an instance, or give this=..."
-    )
-
-
-def _find_marked(tool: DecoratedFunction[..., Any], this: Any) -> _Found:
-    plain: Any = tool.__wrapped__
-    if not tool._needs_receiver:
+def _of_partial(function: Any, this: Any) -> _Found:
+    inner: Any = function.func
+    if function.args and needs_receiver(inner, None):
         if this is not None:
-            raise DeclarationError(f"{_shown(plain)} needs no object to work on: leave out this=")
-        return _Found(plain, inspect.unwrap(plain), tool, marked_itself=True)
-    if this is None:
-        raise _receiver_missing(plain)
-    _check_this(plain, tool._owner, this)
-    return _Found(plain.__get__(this, type(this)), plain, tool, marked_itself=True, receiver=this, plain=plain)
+            raise DeclarationError(f"{_path(inner)} has its receiver already, from the partial; leave this= out")
+        bound = types.MethodType(plain_of(inner), function.args[0])
+        mark = inner if is_decorated(inner) else mark_of(bound)
+        return _Found(functools.partial(bound, *function.args[1:], **function.keywords), mark, bound.__self__)
+    found = _found(inner, this)
+    return found._replace(body=functools.partial(found.body, *function.args, **function.keywords))
 
 
-def _find_method(method: types.MethodType) -> _Found:
-    receiver: Any = method.__self__
-    plain: Any = method.__func__
-    if is_decorated(plain):  # what ``@classmethod`` above ``@tool`` gives from 3.13 on
-        inner: Any = plain.__wrapped__
-        bound: Any = inner.__get__(receiver, type(receiver))
-        return _Found(bound, inner, plain, marked_itself=True, receiver=receiver, plain=inner)
-    return _found_for(method, _mark_in(receiver if isinstance(receiver, type) else type(receiver), method.__name__))
+def _is_partial(function: Any) -> bool:
+    return isinstance(function, functools.partial)
 
 
-def _found_for(method: types.MethodType, mark: DecoratedFunction[..., Any] | None) -> _Found:
-    return _Found(method, method.__func__, mark, receiver=method.__self__, plain=method.__func__)
+def _on(function: Any, this: Any) -> _Found:
+    """A method taken from its class, on an instance: what the instance's own class has in its place runs."""
+    cls, plain = class_for(this), plain_of(function)
+    place = place_of(cls, plain)
+    if place is not None:
+        bases, attribute = cls.__mro__[place[0] :], place[1]
+    else:  # perhaps of an interface that the class follows without inheriting from it
+        bases, attribute = getattr(class_of(plain), "__mro__", ()), str(getattr(plain, "__name__", ""))
+    raw = inspect.getattr_static(cls, attribute, None)
+    if not bases or not is_method(raw):
+        raise DeclarationError(f"{_path(function)} is no method of {_a(this)}; this= takes an instance of its class")
+    return _bound(raw, this, mark_in(bases, attribute) or mark_in(cls.__mro__, attribute))
 
 
-def _mark_in(cls: type, name: str) -> DecoratedFunction[..., Any] | None:
-    """The nearest mark of a method of that name, from the class up."""
-    for base in cls.__mro__:
-        there: Any = vars(base).get(name)
-        if isinstance(there, classmethod | staticmethod):
-            there = cast("Any", there).__func__
-        if is_decorated(there):
-            return there
-    return None
+def _bound(raw: Any, this: Any, mark: DecoratedFunction[..., Any] | None) -> _Found:
+    """What stands in a class, bound to an instance, or to the class where it is a class method."""
+    plain = plain_of(raw)
+    kind = kind_in_class(raw)
+    if kind == "static":
+        return _Found(plain, mark)
+    if kind == "class":
+        return _Found(types.MethodType(plain, class_for(this)), mark, class_for(this))
+    if isinstance(this, type):
+        raise DeclarationError(unbound(_path(plain)))
+    return _Found(plain.__get__(this, type(this)) if hasattr(plain, "__get__") else plain, mark, this)
 
 
-def _is_plain_method(cls: type, name: str) -> bool:
-    there: Any = inspect.getattr_static(cls, name)
-    if is_decorated(there):
-        return there._binding == "instance"
-    return not isinstance(there, classmethod | staticmethod)
+def _texts_from_above(mark: DecoratedFunction[..., Any], body: Any) -> dict[str, str]:
+    """What the marked method says of its parameters, where ``body`` is another that overrides it."""
+    if _innermost(mark.__wrapped__) is _innermost(body):
+        return {}
+    marked: Any = mark.__wrapped__
+    try:
+        params = with_texts(params_of(mark.name, marked), marked, {})
+    except DeclarationError:
+        # A type that only the module of the override can resolve; a docstring asks for no types.
+        return texts_of(doc_of(marked), [parameter.name for parameter in shape_of(marked)])
+    return {param.name: param.description for param in params if param.description}
 
 
-def _owner_of(function: Any) -> Any:
-    """The class that a plain function is a method of, as far as can be told; True where it cannot be named."""
-    if isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
-        return function.__objclass__
-    qualname: str = getattr(function, "__qualname__", "")
-    outer, _, name = qualname.rpartition(".")
-    if not isinstance(function, types.FunctionType) or not outer or outer.endswith("<locals>"):
-        return None
-    found: Any = sys.modules.get(function.__module__)
-    for part in outer.split("."):
-        found = getattr(found, part, None)
-    if isinstance(found, type):
-        return None if isinstance(inspect.getattr_static(found, name, None), staticmethod) else found
-    # A class in a function: nothing leads to it.
-    first = next(iter(inspect.signature(function).parameters), "")
-    return True if first in ("self", "cls", "this") else None
+# What it is called
 
 
-def _shown(function: Any) -> str:
-    return str(getattr(function, "__qualname__", "")) or repr(function)
+def _name_of(body: Any) -> str:
+    """The function's name; of an object that of its class; "" for a lambda."""
+    inner = _innermost(body)
+    name = getattr(inner, "__name__", None)
+    if not isinstance(name, str):
+        name = type(inner).__name__
+    return "" if name == LAMBDA else name
+
+
+def _summary(body: Any) -> str:
+    inner = _innermost(body)
+    told = summary_of(doc_of(inner))
+    return told if told or inspect.isroutine(inner) else summary_of(vars(class_for(inner)).get("__doc__"))
+
+
+def _innermost(body: Any) -> Any:
+    while isinstance(body, functools.partial):
+        body = body.func
+    return body.__func__ if isinstance(body, types.MethodType) else body
+
+
+def _path(function: Any) -> str:
+    inner = _innermost(plain_of(function))
+    return str(getattr(inner, "__qualname__", type(inner).__name__))
+
+
+def _a(value: Any) -> str:
+    return f"class {value.__name__}" if isinstance(value, type) else f"an object of type {type(value).__name__}"

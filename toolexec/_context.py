@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import compress
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from toolexec import _openai
@@ -102,7 +103,7 @@ class Context:
     def _take(self, function: Function) -> None:
         there = self.functions.get(function.name)
         if there is not None:
-            if there is function or there._definition.source is function._definition.source:
+            if there is function or _is_same(there._definition.source, function._definition.source):
                 return
             raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
         chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
@@ -368,6 +369,11 @@ class Context:
 
 
 injectable(Context, "context")
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    # A method is a new object each time it is taken from its instance.
+    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
 
 
 def _frameless(exc: BaseException) -> BaseException:

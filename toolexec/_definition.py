@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._declared import Source, check_names, combine, is_dynamic, merge, resolved
-from toolexec._docstrings import texts_of
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._signature import VAR_KEYWORD, Param, params_of, shape_of
+from toolexec._signature import Param, params_of, shape_of, with_texts
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -55,7 +53,7 @@ class Definition:
         limits: What a call has to hold while it runs.
         declared: The parameters that were declared one by one, beside what a signature says.
         positional: Whether only these count, and all are passed by position, in this order.
-        documented: The function whose texts describe the parameters in place of the body's own, or None.
+        texts: Descriptions of parameters, by name, that take the place of the body's own.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class Definition:
         hook: Callable[..., Any] | None = None,
         declared: Sequence[Source] = (),
         positional: bool = False,
-        documented: Any = None,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
         _check_name(name)
         _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
@@ -102,7 +100,7 @@ class Definition:
         self.limits: tuple[Limit, ...] = _limits(max_in_flight, resource)
         self.declared: list[Source] = list(declared)
         self.positional = positional
-        self.documented = documented
+        self.texts: Mapping[str, str] = texts or {}
         if source is not None:
             check_source(name, source)
             self._check_declared()
@@ -119,19 +117,26 @@ class Definition:
             "hook": self.hook,
             "declared": self.declared,
             "positional": self.positional,
-            "documented": self.documented,
+            "texts": self.texts,
             **options,
         }
+
+    def variant(self, **parts: Any) -> Definition:
+        """The same tool with other parts; what a call has to hold while it runs stays one for both."""
+        made = Definition(**{**self.parts(), **parts})
+        made.strategy = self.strategy
+        made.limits = self.limits
+        return made
 
     def define(self, source: Any) -> None:
         """Set what runs the calls."""
         check_source(self.name, source)
-        before = self.source, self.body
-        self.source, self.body = _runner_source(self.name, source, self.hook), source
+        before = self.source, self.body, self.texts
+        self.source, self.body, self.texts = _runner_source(self.name, source, self.hook), source, {}
         try:
             self._check_declared()
         except DeclarationError:
-            self.source, self.body = before
+            self.source, self.body, self.texts = before
             raise
         self._forget()
 
@@ -190,8 +195,8 @@ class Definition:
         if self.positional or self.source is None:
             return declared
         function, skip_first = self._entry()
-        own = params_of(self.name, function, skip_first=skip_first)
-        return combine(_with_texts(self.name, own, function, self.documented), declared)
+        own = with_texts(params_of(self.name, function, skip_first=skip_first), function, self.texts)
+        return combine(own, declared)
 
     def _entry(self) -> tuple[Callable[..., Any], bool]:
         """What is called, and whether its first parameter is a receiver that is filled in by binding."""
@@ -209,23 +214,6 @@ class Definition:
     def is_async(self) -> bool:
         """Whether the body is async."""
         return is_async(declared_entry(self.source))
-
-
-def _with_texts(tool: str, params: Sequence[Param], function: Any, documented: Any) -> list[Param]:
-    """The parameters with the texts a model reads: of an annotation, else the docstring, else their names."""
-    sent = [param for param in params if param.inject is None and param.kind is not VAR_KEYWORD]
-    names = [param.name for param in sent]
-    own = texts_of(function, [param.name for param in sent if not param.description])
-    given: dict[str, str] = {}
-    if documented is not None:
-        said = {param.name: param.description for param in params_of(tool, documented) if param.description}
-        given = {**texts_of(documented, names), **said}
-        own = {}
-    described: list[Param] = []
-    for param in params:
-        text = given.get(param.name) or param.description or own.get(param.name) or param.name
-        described.append(replace(param, description=text) if param.name in names else param)
-    return described
 
 
 def _check_name(name: object) -> None:

@@ -6,10 +6,11 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ForwardRef, TypeAlias, get_args, get_origin
 
+from toolexec._docstrings import doc_of, texts_of
 from toolexec._errors import DeclarationError
 from toolexec._inject import What, wanted
 
@@ -83,6 +84,21 @@ def params_of(
     names = _Names(owner)
     params = [_param(tool, parameter, names, texts or {}) for parameter in (shown[1:] if skip_first else shown)]
     return tuple(param for param in params if param is not None)
+
+
+def with_texts(params: Sequence[Param], function: Callable[..., Any], texts: Mapping[str, str]) -> tuple[Param, ...]:
+    """The parameters, each with a text for the model: its own, else the docstring's, else its name.
+
+    Args:
+        params: Those of ``function``.
+        function: Its docstring is read if there are parameters that say nothing of themselves.
+        texts: What takes the place of all that, by name.
+    """
+    shown = [param for param in params if param.inject is None and param.kind is not VAR_KEYWORD]
+    silent = any(not param.description and not texts.get(param.name) for param in shown)
+    told = texts_of(doc_of(function), [param.name for param in params]) if silent else {}
+    named = {p.name: texts.get(p.name) or p.description or told.get(p.name) or p.name for p in shown}
+    return tuple(replace(param, description=named.get(param.name, param.description)) for param in params)
 
 
 def shape_of(function: Callable[..., Any]) -> list[inspect.Parameter]:

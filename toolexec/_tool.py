@@ -5,28 +5,27 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
     ClassVar,
-    Concatenate,
     Generic,
     Literal,
     ParamSpec,
-    Self,
+    Protocol,
     TypeAlias,
     TypedDict,
     TypeGuard,
     TypeVar,
     Unpack,
-    cast,
     get_type_hints,
     overload,
-)
+)  # fmt: skip
 
 from toolexec._declared import check_names
 from toolexec._definition import OPTIONS, Definition, Deliver
-from toolexec._docstrings import summary_of
+from toolexec._docstrings import doc_of, summary_of
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._json_options import AS_WRITTEN, Json
@@ -35,8 +34,11 @@ from toolexec._registry import Registry
 from toolexec._runner import Factory
 from toolexec._signature import Param, shape_of
 
+LAMBDA = (lambda: None).__name__
+Kind: TypeAlias = Literal["", "static", "class"]
 P = ParamSpec("P")
-Q = ParamSpec("Q")
+P2 = ParamSpec("P2")
+R2 = TypeVar("R2")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -109,7 +111,7 @@ def _check_declared(cls: type[Tool]) -> None:
         shape = shape_of(cls.call)
     except (ValueError, TypeError):  # nothing to hold it against; the first rendering says so
         return
-    check_names(name, cls.parameters, shape if isinstance(call, staticmethod | classmethod) else shape[1:])
+    check_names(name, cls.parameters, shape if kind_of(call) else shape[1:])
 
 
 class ToolOptions(TypedDict, total=False):
@@ -141,9 +143,6 @@ class ToolOptions(TypedDict, total=False):
     json: Json
 
 
-Binding: TypeAlias = Literal["instance", "class", "static"]
-
-
 class DecoratedFunction(Function, Generic[P, R_co]):
     """What ``@tool`` makes of a function: a tool, and still the function when called."""
 
@@ -152,71 +151,74 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     __wrapped__: Callable[P, R_co]
     __name__: str
     __qualname__: str
+    _kind: Kind
+    _is_method: bool  # it stands in a class body, and waits for an instance
 
-    def __init__(self, function: Callable[P, R_co], definition: Definition, binding: Binding = "instance") -> None:
+    def __init__(self, function: Callable[P, R_co], definition: Definition, kind: Kind = "") -> None:
         self._init(definition)
-        self._binding: Binding = binding
-        self._owner: type | None = None  # the class in whose body it stands, as a method
         functools.update_wrapper(self, function)
+        self._kind = kind
+        self._is_method = False
 
     def __set_name__(self, owner: type, name: str) -> None:
-        # Not where a tool that was made elsewhere is given a second name in some class.
-        if getattr(self, "__qualname__", "") == f"{owner.__qualname__}.{getattr(self, '__name__', '')}":
-            self._owner = owner
+        # Only where it was written there: a tool of elsewhere may be an attribute of any class.
+        if not self._kind and getattr(self, "__qualname__", "") == f"{owner.__qualname__}.{name}":
+            self._is_method = True
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the plain function, past the engine."""
         return self.__wrapped__(*args, **kwargs)
 
-    @overload
-    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(
-        self: DecoratedFunction[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
-    ) -> DecoratedFunction[Q, R_co]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """On an instance: the same tool, bound to that instance."""
-        if self._binding == "static" or (instance is None and self._binding == "instance"):
+        """On an instance: the same tool, bound to that instance; a class method is bound to the class."""
+        if self._kind == "class":
+            return self._bound(type(instance) if owner is None else owner)
+        function: Any = self.__wrapped__
+        bound_already = isinstance(function, types.MethodType | types.BuiltinFunctionType | functools.partial)
+        if instance is None or self._kind == "static" or bound_already or not hasattr(function, "__get__"):
             return self
-        receiver = instance if self._binding == "instance" else (owner or type(instance))
-        return self._bound(receiver, self.__wrapped__)
+        return self._bound(instance)
 
-    def _bound(self, receiver: object, function: Any) -> DecoratedFunction[..., Any]:
-        """This tool with a function of ``receiver``'s as its body, and its hook bound alike."""
-        own = self._definition
-        hook = None if own.hook is None else functools.partial(own.hook, receiver)
+    def _bound(self, receiver: Any) -> DecoratedFunction[..., Any]:
+        function: Any = self.__wrapped__
         bound: Callable[..., Any] = function.__get__(receiver, type(receiver))
-        parts: dict[str, Any] = {**own.parts(), "source": bound, "hook": hook}
-        definition = Definition(**parts)
-        definition.strategy = own.strategy
-        definition.limits = own.limits  # max_in_flight is the tool's, not the instance's
-        return DecoratedFunction(bound, definition)
-
-    @property
-    def _needs_receiver(self) -> bool:
-        """Whether it is a method that was taken from its class, and has nothing to work on."""
-        return self._owner is not None and self._binding != "static"
+        hook = self._definition.hook
+        own = None if hook is None else functools.partial(hook, receiver)
+        return DecoratedFunction(bound, self._definition.variant(source=bound, hook=own))
 
     def __reduce__(self) -> Any:
         # By reference where the name leads back here, so that a worker gets its module's own tool.
-        qualname: str = getattr(self, "__qualname__", "")
-        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
-        for part in qualname.split("."):
+        module = sys.modules.get(self.__module__)
+        found: Any = module
+        path = str(getattr(self, "__qualname__", ""))  # a partial has none
+        for part in path.split("."):
             found = getattr(found, part, None)
         if found is self and self.__module__ != "__main__":
-            return qualname
-        return _redecorate, (self.__wrapped__, self._definition.parts(), self._binding)
+            return path
+        return _redecorate, (self.__wrapped__, self._definition.parts(), self._kind)
 
 
 def is_decorated(value: object) -> TypeGuard[DecoratedFunction[..., Any]]:
-    """``isinstance(value, DecoratedFunction)``, for both type checkers."""
+    """Whether ``@tool`` made it."""
     return isinstance(value, DecoratedFunction)
 
 
-def _redecorate(
-    function: Callable[..., Any], parts: dict[str, Any], binding: Binding = "instance"
-) -> DecoratedFunction[..., Any]:
-    return DecoratedFunction(function, Definition(**parts), binding)
+def kind_of(raw: Any) -> Kind:
+    """What ``staticmethod`` and ``classmethod`` make of a function; "" for all else."""
+    return "static" if isinstance(raw, staticmethod) else "class" if isinstance(raw, classmethod) else ""
+
+
+def _redecorate(function: Callable[..., Any], parts: dict[str, Any], kind: Any) -> DecoratedFunction[..., Any]:
+    return DecoratedFunction(function, Definition(**parts), kind)
+
+
+class _Decorate(Protocol):
+    """What ``@tool(...)`` is put on with."""
+
+    @overload
+    def __call__(self, function: classmethod[Any, P2, R2], /) -> DecoratedFunction[P2, R2]: ...
+    @overload
+    def __call__(self, function: Callable[P2, R2], /) -> DecoratedFunction[P2, R2]: ...
 
 
 @overload
@@ -224,9 +226,7 @@ def tool(function: classmethod[Any, P, R_co], /) -> DecoratedFunction[P, R_co]: 
 @overload
 def tool(function: Callable[P, R_co], /) -> DecoratedFunction[P, R_co]: ...
 @overload
-def tool(
-    *, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
-) -> Callable[[Callable[P, R_co]], DecoratedFunction[P, R_co]]: ...
+def tool(*, name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]) -> _Decorate: ...
 def tool(
     function: Any = None,
     /,
@@ -238,13 +238,13 @@ def tool(
     """Make a tool of a function, sync or async; plain, or with options.
 
     Called directly it is still the plain function.  In a class body, each instance's method is a
-    tool of its own.
+    tool of its own; there it stands above or below ``classmethod`` and ``staticmethod``.
 
     Args:
         function: The function.
-        name: The name the model uses; the function's own by default.
+        name: The name the model uses; the function's own by default, and where it is blank.
         description: The text the model reads; the docstring's first paragraph by default, or else
-            the name.
+            the name of the function.
         **options: See :class:`ToolOptions`.
 
     Raises:
@@ -255,20 +255,24 @@ def tool(
         raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
 
     def decorate(function: Any) -> DecoratedFunction[..., Any]:
-        binding: Binding = "instance"
-        inner: Any = function
-        if isinstance(function, staticmethod | classmethod):
-            inner = cast("Any", function).__func__
-            binding = "static" if isinstance(function, staticmethod) else "class"
+        kind = kind_of(function)
+        inner: Any = function.__func__ if kind else function
         if not callable(inner):
             raise DeclarationError(f"@tool decorates a function, not {inner!r}")
-        own: str = name or str(getattr(inner, "__name__", ""))
-        if not own:
-            raise DeclarationError(f"a {type(inner).__name__} has no name of its own: write @tool(name=...)")
-        texts: str = description or summary_of(inner) or own
-        return DecoratedFunction(inner, Definition(own, texts, inner, **options), binding)
+        own = "" if getattr(inner, "__name__", "") == LAMBDA else getattr(inner, "__name__", "")
+        called = first_given(name, own)
+        if not called:
+            shown = "lambda" if inspect.isfunction(inner) else type(inner).__name__
+            raise DeclarationError(f"a {shown} has no name of its own: write @tool(name=...)")
+        text = first_given(description, summary_of(doc_of(inner)), own, called)
+        return DecoratedFunction(inner, Definition(called, text, inner, **options), kind)
 
     return decorate if function is None else decorate(function)
+
+
+def first_given(*values: Any) -> Any:
+    """The first that is not None and no blank text; "" if there is none."""
+    return next((value for value in values if value is not None and str(value).strip()), "")
 
 
 def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
@@ -304,16 +308,11 @@ def as_function(tool: object) -> Function:
     Raises:
         DeclarationError: It declares none.
     """
-    behind: object = getattr(tool, "__func__", None)
-    if is_decorated(behind):
-        # What ``@classmethod`` above ``@tool`` gives from 3.13 on.
-        tool = behind._bound(getattr(tool, "__self__", None), behind.__wrapped__)
-    if is_decorated(tool) and tool._needs_receiver:
-        raise DeclarationError(
-            f"tool {tool.name!r} is a method that was taken from its class, and has no object to work on; "
-            "take it from an instance, or write tx.as_tool(method, this=...)"
-        )
+    if isinstance(tool, types.MethodType) and is_decorated(tool.__func__):
+        tool = tool.__func__._bound(tool.__self__)  # ``classmethod`` above ``@tool``
     if isinstance(tool, Function):
+        if is_decorated(tool) and tool._is_method:
+            raise DeclarationError(unbound(tool.__qualname__))
         if tool._definition.source is None:
             raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
         return tool
@@ -322,6 +321,15 @@ def as_function(tool: object) -> Function:
     if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(_class_definition(type(tool), tool))
     raise DeclarationError(_no_tool(tool))
+
+
+def unbound(path: str) -> str:
+    """What is told of a method that has no instance."""
+    attribute = path.rpartition(".")[2]
+    return (
+        f"{path} is a method, taken from its class: take it from an instance (obj.{attribute}), or name the instance "
+        f"with this=: tx.as_tool({path}, this=obj)"
+    )
 
 
 def _no_tool(value: Any) -> str:
@@ -340,7 +348,6 @@ def _class_definition(cls: type, source: Any) -> Definition:
         raise DeclarationError(
             f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}"
         )
-    description = getattr(cls, "description", None) or summary_of(cls) or name
+    description = getattr(cls, "description", None) or summary_of(cls.__dict__.get("__doc__")) or name
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
-    declared = getattr(cls, "parameters", ())
-    return Definition(name, description, source, declared=declared, **options)
+    return Definition(name, description, source, declared=getattr(cls, "parameters", ()), **options)

@@ -15,7 +15,7 @@ import pytest
 import toolexec
 import toolexec_strategies
 
-HEAVY = ("pydantic", "anyio", "trio", "asyncio", "multiprocessing")
+HEAVY = ("pydantic", "anyio", "trio", "asyncio", "multiprocessing", "docstring_parser")
 MOST_LINES = 400
 
 PACKAGES = (toolexec, toolexec_strategies)

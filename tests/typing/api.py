@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any, assert_type
+from typing import Annotated, Any, Protocol, assert_type
 
 import toolexec as tx
 from toolexec.lowlevel import Job, Outcome
@@ -80,14 +81,6 @@ async def plain_calls() -> None:
     add("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
 
 
-def methods() -> None:
-    """A decorated method is bound per instance, and still a tool."""
-    assert_type(Files().read("x"), str)
-    assert_type(Files().read.params["type"], Any)
-    assert_type(Files.read.name, str)
-    Files().read(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
-
-
 class Search(tx.Tool):
     """Parameters that are declared beside the signature."""
 
@@ -102,7 +95,6 @@ class Search(tx.Tool):
     def call(self, query: str, engine: str, call: tx.CurrentCall, db: Annotated[Files, tx.Inject]) -> list[str]:
         """Look up."""
         assert_type(call.id, str | None)
-        assert_type(db.read("x"), str)
         return [query, engine]
 
 
@@ -127,6 +119,70 @@ def declared() -> None:
         assert_type(answer, tuple[str, str])
     ctx = tx.Context(tools=[Search, fn, handle], deps={Files: Files()})
     assert_type(ctx.declarations(tx.OpenAI(strict=True)), list[dict[str, Any]])
+
+
+class Store:
+    """Methods, with and without a mark."""
+
+    def get(self, key: str, *, fresh: bool = False) -> bytes:
+        """Get."""
+        return key.encode()
+
+    async def aget(self, key: str) -> bytes:
+        """Get."""
+        return key.encode()
+
+    @classmethod
+    def kind(cls, n: int) -> str:
+        """Tell."""
+        return cls.__name__ * n
+
+    @tx.tool
+    @staticmethod
+    def still(n: int) -> int:
+        """Give back."""
+        return n
+
+    @tx.tool(name="of-the-class", timeout=3)
+    @classmethod
+    def of_the_class(cls, n: int) -> int:
+        """Give back."""
+        return n
+
+
+class Finder(Protocol):
+    """An interface whose methods are tools."""
+
+    @tx.tool
+    def find(self, key: str) -> str:
+        """Find."""
+        ...
+
+
+class Index(Finder):
+    """Needs no mark of its own."""
+
+    # pyright sees an attribute there; mypy does not mind
+    def find(self, key: str) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # it works at run time
+        """Find."""
+        return key
+
+
+async def tools_of_functions() -> None:
+    """A function made a tool is still the function, without what was filled in."""
+    store = Store()
+    assert_type(tx.as_tool(plain)(1, b="x"), float)
+    assert_type(await tx.as_tool(aplain, name="other")(1), bytes)
+    assert_type(tx.as_tool(store.get)("a", fresh=True), bytes)
+    assert_type(tx.as_tool(Store.get, this=store)("a", fresh=True), bytes)
+    assert_type(await tx.as_tool(Store.aget, this=store, description="Get.")("a"), bytes)
+    assert_type(tx.as_tool(Store.kind)(2), str)
+    assert_type(tx.as_tool(functools.partial(plain, b="x"), json=tx.Json(coerce=False))(1), float)
+    assert_type(tx.as_tool(add)(1), int)
+    assert_type(tx.as_tools(Index(), interface=Finder), list[tx.Function])
+    assert_type(tx.as_tools(store), list[tx.Function])
+    tx.as_tool(plain)("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+    tx.as_tool(3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]  # as it is here
 
 
 def by_hand() -> None:

@@ -222,13 +222,15 @@ def test_the_class_docstring_is_the_description_where_there_is_none() -> None:
         (lambda: tx.tool(name="x", max_in_flight=True)(print), "max_in_flight is True"),
         (lambda: tx.tool(name="x", resource="")(print), "resource is ''"),
         (lambda: tx.tool(name="x", loop="curio")(print), "loop is 'curio'"),  # type: ignore[call-overload]  # that is the point
-        (lambda: tx.tool(name=" ")(print), "non-empty string"),
+        (lambda: tx.tool(lambda: 1), r"a lambda has no name of its own: write @tool\(name"),
+        (lambda: tx.tool(name=3)(print), "non-empty string"),  # type: ignore[call-overload]  # that is the point
+        (lambda: tx.Function(" "), "non-empty string"),
         (lambda: tx.tool(3), "decorates a function, not 3"),  # type: ignore[call-overload]  # that is the point
         (lambda: tx.Function("x", max_in_flight=-1), "max_in_flight is -1"),
         (lambda: tx.Function("x", colour="red"), "colour"),
         (lambda: tx.Function("x").define(3), "neither callable"),
         (lambda: tx.Context([tx.Function("x")]), "give it one with define"),
-        (lambda: tx.Context([print]), r"make one of it with tx\.as_tool"),
+        (lambda: tx.Context([print]), r"make one of it with tx\.as_tool\(print\)"),
         (lambda: tx.Context([3]), "declares no tool"),
         (lambda: tx.Context([object]), "declares no tool"),
     ],
