@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from toolexec._arguments import Arguments, as_json, parse
+from toolexec._arguments import Arguments, as_json, at_once, parse
 from toolexec._faults import Fault, unfit
 from toolexec._json import is_dict, is_list, is_object
 from toolexec._json_options import AS_WRITTEN, Json
@@ -35,6 +35,7 @@ class Parameters:
         "_named",
         "_open",
         "_positional",
+        "_quick",
         "_rest",
         "_secret",
         "injected",
@@ -66,22 +67,23 @@ class Parameters:
         rest = rest_adapter_of(tool, sent)
         self._named = Validator(named, coerce=options.coerce, confusable=confusable)
         simple = not self._open and not options.ignore_unknown and not confusable
-        self._flat = named.validator if simple and _is_flat(properties) else None
+        self._quick = named.validator if simple else None
+        self._flat = _is_flat(properties)
         self._rest = None if rest is None else Validator(rest, coerce=options.coerce, confusable=confusable)
 
     def take(self, raw: object, fill: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """What a model sent, parsed and validated; see ``validate``."""
         sent: Any = raw
-        if self._flat is not None:
+        if self._quick is not None:
             # The way of nearly every call: pydantic alone reads it.  It takes the last of two equal keys
-            # without a word, but then there are more colons than keys.
+            # without a word; where no other keys can be than parameters, there are then too many colons.
             try:
                 if type(raw) is str:
-                    values: dict[str, Any] = self._flat.validate_json(sent, strict=True)
-                    if sent.count(":") == len(values):
+                    values: dict[str, Any] = self._quick.validate_json(sent, strict=True)
+                    if (self._flat and sent.count(":") == len(values)) or at_once(sent) is not None:
                         return self._arranged(values, fill)
-                elif type(raw) is dict:
-                    return self._arranged(self._flat.validate_python(sent, strict=True), fill)
+                elif self._flat and type(raw) is dict:
+                    return self._arranged(self._quick.validate_python(sent, strict=True), fill)
             except ValueError:  # pydantic's; it is looked at more closely
                 pass
         return self.validate(parse(sent), fill)

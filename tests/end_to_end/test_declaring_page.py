@@ -18,9 +18,9 @@ TYPES: dict[str, Any] = {str(kind).removeprefix("typing."): kind for kind in (li
 TYPES.update({kind.__name__: kind for kind in (int, float, bool, str)})
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(8))
 def test_example_runs(number: int, tmp_path: Path) -> None:
-    assert 7 == len(EXAMPLES)
+    assert 8 == len(EXAMPLES)
     run_example(EXAMPLES[number], tmp_path)
 
 
