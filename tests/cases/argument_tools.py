@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
-import enum
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pydantic
 
 import toolexec as tx
-
-
-class Colour(enum.Enum):
-    RED = "red"
-
-
-@dataclasses.dataclass
-class Box:
-    width: int
+from cases.plain_kinds import Box, Colour, kinds
 
 
 class User(pydantic.BaseModel):
@@ -108,16 +96,9 @@ def tool_function(function: Callable[..., Any]) -> Any:
 FORMS: list[Callable[[Callable[..., Any]], Any]] = [by_class, by_decorator, inline, declared, as_tool, tool_function]
 
 
-# For workers
+# For workers; what needs no pydantic is in a module of its own
 
-
-@tx.tool
-def kinds(
-    box: Box, boxes: list[Box], colour: Colour, when: dt.datetime, path: Path, numbers: set[int], pair: tuple[int, str]
-) -> list[str]:
-    """Says what its arguments are."""
-    assert all(type(item) is Box for item in boxes)
-    return [type(value).__name__ for value in (box, boxes, colour, when, path, numbers, pair)]
+__all__ = ["Box", "Colour", "kinds"]
 
 
 @tx.tool
