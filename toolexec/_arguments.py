@@ -46,23 +46,27 @@ def excerpt(text: str) -> str:
     return text if len(text) <= _EXCERPT_CHARS else f"{text[:_EXCERPT_CHARS]}... ({len(text)} characters)"
 
 
-def parse(raw: object) -> Arguments:
+def parse(raw: object, show: Callable[[str], str] = excerpt) -> Arguments:
     """Read arguments.
 
     Empty, blank, null and absent mean no arguments.  An object that was encoded twice is peeled
     once.
 
+    Args:
+        raw: What was sent.
+        show: Makes of it what an error shows.
+
     Raises:
         ArgumentsError: It is not a JSON object, or beyond a limit; the text shows a short excerpt.
     """
     if isinstance(raw, str):
-        return _read(raw)
+        return _read(raw, show)
     if raw is None:
         return Arguments({}, "{}")
     if is_object(raw):
         return _copy_of(raw)
     if isinstance(raw, bytes | bytearray):
-        return _read(bytes(raw).decode("utf-8", "replace"))
+        return _read(bytes(raw).decode("utf-8", "replace"), show)
     raise ArgumentsError(f"arguments must be a JSON object, not {kind_of(raw)}")
 
 
@@ -80,7 +84,7 @@ def as_json(values: Mapping[str, Any]) -> str | None:
         raise ArgumentsError("NaN and the infinities are no JSON numbers") from None
 
 
-def decoded(text: str) -> Any:
+def decoded(text: str, show: Callable[[str], str] = excerpt) -> Any:
     """The JSON value that ``text`` is.
 
     Raises:
@@ -91,14 +95,14 @@ def decoded(text: str) -> Any:
     try:
         return _decoder.decode(text)
     except RecursionError:
-        raise too_deep(text) from None
+        raise ArgumentsError(f"arguments are nested too deeply: {show(text)}") from None
     except ValueError as exc:  # json.JSONDecodeError, and what the functions below refuse
-        raise ArgumentsError(f"arguments are not valid JSON ({exc}): {excerpt(text)}") from None
+        raise ArgumentsError(f"arguments are not valid JSON ({exc}): {show(text)}") from None
 
 
-def too_deep(text: str) -> ArgumentsError:
-    """The refusal of what is nested too deeply."""
-    return ArgumentsError(f"arguments are nested too deeply: {excerpt(text)}")
+def hidden(text: str) -> str:
+    """What is shown of arguments among which there may be a secret."""
+    return f"({len(text)} characters, not shown)"
 
 
 def kind_of(value: object) -> str:
@@ -118,9 +122,9 @@ def kind_of(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _read(text: str) -> Arguments:
+def _read(text: str, show: Callable[[str], str]) -> Arguments:
     value = at_once(text)
-    return _with_care(text) if value is None else Arguments(value, text)
+    return _with_care(text, show) if value is None else Arguments(value, text)
 
 
 def at_once(text: str) -> dict[str, Any] | None:
@@ -145,16 +149,16 @@ def _fast() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return from_json, to_json
 
 
-def _with_care(text: str) -> Arguments:
+def _with_care(text: str, show: Callable[[str], str]) -> Arguments:
     if not text.strip():
         return Arguments({}, "{}")
-    value = decoded(text)
+    value = decoded(text, show)
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        text, value = value, decoded(value)
+        text, value = value, decoded(value, show)
     if value is None:
         return Arguments({}, "{}")
     if not is_dict(value):
-        raise ArgumentsError(f"arguments must be a JSON object, not {kind_of(value)}: {excerpt(text)}")
+        raise ArgumentsError(f"arguments must be a JSON object, not {kind_of(value)}: {show(text)}")
     return Arguments(value, text)
 
 

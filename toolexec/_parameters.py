@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from toolexec._arguments import Arguments, as_json, at_once, parse
+from toolexec._arguments import Arguments, as_json, at_once, excerpt, hidden, parse
 from toolexec._faults import Fault, unfit
 from toolexec._json import is_dict, is_list, is_object
 from toolexec._json_options import AS_WRITTEN, Json
@@ -38,6 +38,7 @@ class Parameters:
         "_quick",
         "_rest",
         "_secret",
+        "_secret_rest",
         "injected",
         "schema",
     )
@@ -62,6 +63,7 @@ class Parameters:
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
         self._secret = {name for name in properties if _mentions(self.schema, properties[name], _is_secret)}
+        self._secret_rest = _mentions(self.schema, self.schema.get("additionalProperties"), _is_secret)
         confusable = _mentions(self.schema, self.schema, _has_confusable)
         named = adapter_of(tool, sent, ignore_unknown=options.ignore_unknown)
         rest = rest_adapter_of(tool, sent)
@@ -86,7 +88,7 @@ class Parameters:
                     return self._arranged(self._quick.validate_python(sent, strict=True), fill)
             except ValueError:  # pydantic's; it is looked at more closely
                 pass
-        return self.validate(parse(sent), fill)
+        return self.validate(parse(sent, hidden if self._secret or self._secret_rest else excerpt), fill)
 
     def validate(self, arguments: Arguments, fill: Mapping[str, Any] | None = None) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for the body, by position and by keyword.
@@ -120,10 +122,9 @@ class Parameters:
             return self._with_rest(values, plain=arguments.text is not None) if self._open else values
         except Misfit as exc:
             misfit = exc
+        secret = self._secret.union(misfit.values) if self._secret_rest else self._secret
         # Not in the except clause: it holds what was sent, and would be the context of ours.
-        raise unfit(
-            misfit.faults, misfit.values, supplied=arguments.values, expected=self._expected, secret=self._secret
-        )
+        raise unfit(misfit.faults, misfit.values, supplied=arguments.values, expected=self._expected, secret=secret)
 
     def _with_rest(self, values: dict[str, Any], *, plain: bool) -> dict[str, Any]:
         """What only ``**kw`` takes, held to its type; and to be no name that the engine fills."""

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolexec._arguments import as_json, too_deep
+from toolexec._arguments import as_json
 from toolexec._coercion import NOTHING, at, converted
 from toolexec._errors import ArgumentsError
 from toolexec._faults import Fault, faults_in
@@ -114,7 +114,7 @@ class Validator:
         faults = faults_in(misfit, values)
         for fault in faults:
             if fault.kind == "json_invalid":
-                raise _unreadable(fault.text, as_json(given) or "")
+                raise _unreadable(fault.text)
         return {}, faults
 
     def _repair(self, values: dict[str, Any], faults: Sequence[Fault], changed: dict[_Path, Any]) -> bool:
@@ -149,9 +149,9 @@ class Validator:
         ]
 
 
-def _unreadable(why: str, text: str) -> ArgumentsError:
+def _unreadable(why: str) -> ArgumentsError:
     if "recursion" in why:
-        return too_deep(text)
+        return ArgumentsError("arguments are nested too deeply")
     if "surrogate" in why or "hex escape" in why:
         return ArgumentsError("arguments have half of a surrogate pair, which is no character")
     return ArgumentsError(f"arguments are not valid JSON ({why.removeprefix('Invalid JSON: ')})")

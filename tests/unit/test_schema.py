@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import traceback
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -202,6 +203,18 @@ def test_the_value_of_a_secret_is_never_shown() -> None:
         assert value not in text
     for path in ("key: ", "login.user: ", "login.password: ", "keys.0: "):
         assert path in text
+
+
+def test_nor_is_one_in_an_open_end_or_in_what_cannot_be_read() -> None:
+    def tool(key: pydantic.SecretStr, **more: pydantic.SecretStr) -> None: ...
+
+    parameters = parameters_of(tool)
+    for sent in ('{"key": "hunter2', '"hunter2"', {"key": "a", "other": 54321}, '{"key": "hunter2", "key": "x"}'):
+        with pytest.raises(tx.ArgumentsError) as caught:
+            parameters.take(sent, {})
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "hunter2" not in str(caught.value)
+        assert "54321" not in shown
 
 
 class Level(enum.IntEnum):
