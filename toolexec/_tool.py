@@ -169,6 +169,8 @@ class DecoratedFunction(Function, Generic[P, R_co]):
         """Call the plain function, past the engine."""
         return self.__wrapped__(*args, **kwargs)
 
+    # Any: were the binding typed, both checkers would take a parameter off ``@tool`` above ``@staticmethod``,
+    # which they see as a plain function, and mypy would refuse an unmarked method that overrides a tool.
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """On an instance: the same tool, bound to that instance; a class method is bound to the class."""
         if self._kind == "class":
