@@ -35,7 +35,8 @@ from toolexec._functions import Functions
 from toolexec._group import Group
 from toolexec._inject import Inject
 from toolexec._json_options import Json
-from toolexec._openai import OpenAI
+from toolexec._parts import File, Image, Text
+from toolexec._provider import Provider
 from toolexec._return import Return, render
 from toolexec._run import arun, run
 from toolexec._runner import interrupt_runner
@@ -45,6 +46,7 @@ from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
 from toolexec._tool_function import ToolFunction
 from toolexec._tracer import Tracer
 from toolexec._wrap import wrap
+from toolexec.providers.openai import OpenAI
 
 __all__ = [
     "ArgumentsError",
@@ -56,11 +58,13 @@ __all__ = [
     "DecoratedFunction",
     "Event",
     "Events",
+    "File",
     "ForeignError",
     "FormatError",
     "Function",
     "Functions",
     "Group",
+    "Image",
     "Inject",
     "Interrupt",
     "Json",
@@ -69,12 +73,14 @@ __all__ = [
     "OpenAI",
     "Output",
     "Progress",
+    "Provider",
     "Return",
     "Settled",
     "Started",
     "Strategy",
     "StrategyUnavailable",
     "Task",
+    "Text",
     "Tool",
     "ToolError",
     "ToolFailed",

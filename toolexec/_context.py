@@ -11,22 +11,22 @@ from itertools import compress
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from toolexec import _openai
-from toolexec._arguments import excerpt
 from toolexec._call_state import Ask, check_reason
+from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._discovery import AUTO, chosen
-from toolexec._errors import DeclarationError, ForeignError, FormatError, ToolexecError
+from toolexec._errors import DeclarationError, ForeignError
+from toolexec._formats import declarer, format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
 from toolexec._inject import check_deps, injectable
 from toolexec._interrupt_when import interrupt_when
-from toolexec._json import is_array
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
-from toolexec._openai import CallRecord
-from toolexec._return import Return, describe, render
+from toolexec._provider import Provider
+from toolexec._received import Received, read, settle_by_hand
+from toolexec._return import Return, describe
 from toolexec._tool import as_function
 from toolexec._tracer import Tracer, Tracing
 
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
     from toolexec._group import Group
     from toolexec._parameters import Parameters
     from toolexec._task import Task
-
-
-class _Response:
-    """The calls of one response, and what is needed to answer them in its format."""
-
-    __slots__ = ("content", "functions", "ids", "records")
-
-    def __init__(self, records: Sequence[CallRecord], functions: Sequence[Function], content: Any) -> None:
-        self.records = list(records)
-        self.functions = list(functions)
-        self.ids = _openai.unique_ids([record.id for record in records])
-        self.content = content
 
 
 class Context:
@@ -65,6 +53,7 @@ class Context:
         tools: Iterable[Any] = (),
         *,
         strategy: Any = AUTO,
+        provider: Any = None,
         tracer: Tracer | None = None,
         history: bool = True,
         deps: Mapping[Any, Any] | None = None,
@@ -75,6 +64,9 @@ class Context:
         Args:
             tools: Tool classes, instances, and Functions (what ``@tool`` and ``factory`` make).
             strategy: A name, "auto", or what ``toolexec.strategy`` made, which stays its maker's to close.
+            provider: Whose format declarations and messages have where none is named: a name or an instance.
+                Tools that it cannot express are refused here.  By default it is OpenAI's for declarations,
+                and for messages that of the response.
             tracer: Told of every call.
             history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
             deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``.
@@ -84,8 +76,10 @@ class Context:
             DeclarationError: Something is no tool, cannot be described to a model, or two tools
                 have one name.
             UnknownStrategy, StrategyUnavailable: The strategy, or a tool's own, cannot run here.
+            FormatError: There is no such provider.
         """
         chosen(strategy)
+        self._provider = None if provider is None else format_of(provider)
         self.strategy = strategy
         self._deps = check_deps(deps)
         self._rendered: dict[str, Parameters] = {}  # of the tools that have a parameter whose type is a function
@@ -96,7 +90,7 @@ class Context:
         self._tracer = tracer
         self._history = history
         self._clock = clock
-        self._responses: list[_Response] = []
+        self._responses: list[Received] = []
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
 
@@ -109,40 +103,46 @@ class Context:
         chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
         self.functions[function.name] = function
         self._render(function)  # types that have no JSON form are found here, never at a call
+        if self._provider is not None:
+            self._provider.adapt_function(function)  # likewise what the provider cannot express
 
     def _render(self, function: Function) -> None:
         rendered = function._render()
         if function._definition.dynamic:
             self._rendered[function.name] = rendered
 
-    def declarations(self, provider: Any = "openai") -> list[dict[str, Any]]:
+    def declarations(self, provider: Any = None, *, strict: bool = False) -> list[dict[str, Any]]:
         """The tools, as the provider's API takes them: ``client.chat.completions.create(tools=...)``.
 
         A parameter whose type is a function has that called anew; from then on calls are held to what
         this gave.
 
         Args:
-            provider: "openai", or an object with ``adapt_function(function)``, such as
-                ``toolexec.OpenAI(strict=True)``.
+            provider: A provider's name, or an object with ``adapt_function(function)``; the Context's by
+                default, or else "openai".
+            strict: Whether the model is to be held to the schema, where the provider can do that.
 
         Raises:
             DeclarationError: A tool cannot be declared to that provider.
+            FormatError: There is no such provider.
         """
+        declaring = declarer(provider or self._provider or "openai", strict=strict)
         declared: list[dict[str, Any]] = []
         for function in self.functions.values():
-            declared.append(function.adapt(provider))
+            declared.append(function.adapt(declaring))
             if function._rendered is not None:
                 self._rendered[function.name] = function._rendered
-        return declared
+        return declaring.together(declared) if isinstance(declaring, Provider) else declared
 
     # Calls in
 
-    def receive(self, response: object) -> Functions:
+    def receive(self, response: object, *, provider: Any = None) -> Functions:
         """Take the calls of a model's response.
 
         Args:
-            response: A chat completion as the OpenAI SDK gives it or as a dict, or a list of call
-                dicts: ``{"id": ..., "name": ..., "arguments": ...}``.
+            response: A whole response as a provider's SDK gives it, as a dict or as JSON text; or a list
+                of call dicts: ``{"id": ..., "name": ..., "arguments": ...}``.
+            provider: Whose it is; by default that is seen from the response.
 
         Returns:
             One new pending Function per call, in call order; falsy when there are none.
@@ -150,22 +150,13 @@ class Context:
         Raises:
             FormatError: It is neither; the text shows what was seen.
         """
-        content = None
-        if _openai.is_response(response):
-            records = _openai.calls(response)
-            content = _openai.content(response)
-        elif is_array(response):
-            records = [_openai.call_dict(entry, position) for position, entry in enumerate(response)]
-        else:
-            raise FormatError(
-                f"neither a chat completion (the whole of it, with its choices) nor a list of call dicts: "
-                f"{type(response).__name__} {excerpt(repr(response))}"
-            )
-        functions = [self._bind(record) for record in records]
+        last = self._responses[-1].provider if self._responses else None
+        reply, known = read(response, provider, self._provider or last)
+        functions = [self._bind(record, known) for record in reply.calls]
         if not self._history:
             unsettled = (any(fn._return is None for fn in response.functions) for response in self._responses)
             self._responses = list(compress(self._responses, unsettled))
-        self._responses.append(_Response(records, functions, content))
+        self._responses.append(Received(reply, known, functions))
         return Functions(functions, self._open)
 
     def submit(
@@ -190,11 +181,15 @@ class Context:
             FormatError: It is no call.
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
-        function = call if isinstance(call, Function) else self._bind(_openai.call_dict(call, 0))
+        function = call if isinstance(call, Function) else self._bind(call_dict(call, 0), None)
         return self._open([function], strategy, call_timeout=timeout, on_progress=on_progress).tasks[0]
 
-    def _bind(self, record: CallRecord) -> Function:
+    def _bind(self, record: CallRecord, provider: Provider | None) -> Function:
         known = self.functions.get(record.name)
+        if known is None and provider is not None and record.name:
+            # Perhaps the name that the provider made us give it.
+            renamed = (tool for name, tool in self.functions.items() if provider.rename(name) == record.name)
+            known = next(renamed, None)
         if known is None:
             function = Function._unknown(record.name, record.id, record.arguments)
         else:
@@ -315,41 +310,50 @@ class Context:
         functions = (function for response in self._responses for function in response.functions)
         return tuple(function._return for function in functions if function._return is not None)
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self, provider: Any = None) -> list[dict[str, Any]]:
         """The results of the last response, as messages for the provider; the same when called twice.
 
+        Args:
+            provider: A name or an instance; by default the Context's, or else that of the response.
+
         Raises:
             ToolexecError: A call of it has no Return yet.
+            FormatError: There is no such provider.
         """
-        if not self._responses:
-            return []
-        last = self._responses[-1]
-        return [
-            _openai.result_message(call_id, self._text(function))
-            for call_id, function in zip(last.ids, last.functions, strict=True)
-        ]
+        return self._responses[-1].messages(*self._out(provider)) if self._responses else []
 
-    def turn(self) -> list[dict[str, Any]]:
-        """The last response's assistant message and its results, ids rewritten alike in both.
+    def turn(self, provider: Any = None) -> list[dict[str, Any]]:
+        """What the model said last and the results, ids rewritten alike in both; empty if it asked for nothing.
 
         Append this to the conversation: a response in which two calls share an id, or one has none,
-        can be answered no other way.
+        can be answered no other way.  Arguments and raises are those of :meth:`messages`.
+        """
+        if not self._responses or not self._responses[-1].functions:
+            return []
+        return self._responses[-1].turn(*self._out(provider))
+
+    def history(self, provider: Any = None) -> list[dict[str, Any]]:
+        """All responses as :meth:`turn` gives the last one, those without calls included.
+
+        What people said in between is not the Context's, and is not there.
+        """
+        provider, tools = self._out(provider)
+        return [message for response in self._responses for message in response.turn(provider, tools)]
+
+    def record(self, returns: Iterable[Return]) -> None:
+        """Settle calls with Returns that were made by hand, such as ``fn.return_(value)``.
+
+        Each is matched with the first open call of its id and name; ``cancel`` and ``budget_spent``
+        settle their call by themselves.
 
         Raises:
-            ToolexecError: A call of it has no Return yet.
+            ToolexecError: One answers no call that is open; nothing was settled.
         """
-        if not self._responses or not self._responses[-1].records:
-            return []
-        last = self._responses[-1]
-        return [_openai.assistant_message(last.ids, last.records, last.content), *self.messages()]
+        settle_by_hand([function for response in self._responses for function in response.functions], returns)
 
-    def _text(self, function: Function) -> str:
-        ret = function._return
-        if ret is None:
-            raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
-        if ret.status == "unknown_tool":
-            ret = replace(ret, value={**ret.value, "available": list(self.functions)})
-        return render(ret, json=function._definition.json)
+    def _out(self, provider: Any) -> tuple[Provider, list[str]]:
+        own = self._responses[-1].provider if self._responses else None
+        return format_of(provider or self._provider or own or "openai"), list(self.functions)
 
     def next_turn(self) -> None:
         """Begin the next turn.

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from toolexec._errors import StrategyUnavailable, ToolexecError, UnknownStrategy
+from toolexec._points import points
 from toolexec._strategy import API_VERSION, Strategy
 
 GROUP = "toolexec.strategies"
@@ -17,15 +18,9 @@ _shared: dict[str, Strategy] = {}
 _shared_options: dict[str, Any] = {}
 
 
-def _points() -> dict[str, Any]:
-    from importlib import metadata  # heavy, and not needed to import toolexec
-
-    return {point.name: point for point in metadata.entry_points(group=GROUP)}
-
-
 def installed() -> tuple[str, ...]:
     """Names of the installed strategies, loading none of them."""
-    return tuple(sorted(_points()))
+    return tuple(sorted(points(GROUP)))
 
 
 class _Unusable(Exception):
@@ -50,7 +45,7 @@ def _find(name: str) -> type[Strategy]:
     found = _classes.get(name) if isinstance(name, str) else None
     if found is not None:
         return found
-    point = _points().get(name) if isinstance(name, str) else None
+    point = points(GROUP).get(name) if isinstance(name, str) else None
     if point is None:
         raise UnknownStrategy(name, installed())
     try:

@@ -12,9 +12,9 @@ from toolexec._declared import Schema, declare, declare_all
 from toolexec._definition import Definition
 from toolexec._discovery import isolated_names
 from toolexec._errors import DeclarationError
+from toolexec._formats import declarer
 from toolexec._hook import run_hook
 from toolexec._launch import launch_one
-from toolexec._openai import provider_of
 from toolexec._registry import Registry
 from toolexec._runner import Factory, resolve
 from toolexec._signature import EMPTY, Param
@@ -201,13 +201,23 @@ class Function(ByHand, Registry):
         """The declaration of this tool in a provider's format: what its ``adapt_function(function)`` gives.
 
         Args:
-            provider: An object with that method, such as ``toolexec.OpenAI(strict=True)``; or "openai".
+            provider: A provider's name, or an object with that method, such as ``toolexec.OpenAI(strict=True)``.
 
         Raises:
             DeclarationError: The tool cannot be declared to that provider.
+            FormatError: There is no such provider.
         """
-        declaration: dict[str, Any] = provider_of(provider).adapt_function(self)
-        return declaration
+        return self.declaration(provider)
+
+    def declaration(self, provider: Any = "openai", *, strict: bool = False) -> dict[str, Any]:
+        """The same as :meth:`adapt`.
+
+        Args:
+            provider: As there.
+            strict: Whether the model is to be held to the schema, where the provider can do that.
+        """
+        declared: dict[str, Any] = declarer(provider, strict=strict).adapt_function(self)
+        return declared
 
     def define(self, source: T) -> T:
         """Set what runs the calls: a callable, a class or an instance with a ``call`` method.

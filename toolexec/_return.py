@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 from toolexec._errors import ForeignError, ToolFailed
 from toolexec._json import class_name, encode, to_plain
 from toolexec._json_options import AS_WRITTEN, Json
+from toolexec._parts import parts_of
 
 Status = Literal[
     "ok",
@@ -170,6 +171,9 @@ def render(ret: Return, *, backtrace: bool = False, json: Json = AS_WRITTEN) -> 
         json: The tool's own; its ``encode`` sees what an ``ok`` call returned.
     """
     value: Any = ret.value
+    parts = parts_of(value) if ret.status == "ok" else None
+    if parts is not None:
+        return "\n".join(map(str, parts)) or '""'
     if json.encode is not None and ret.status == "ok":
         value = _encoded(value, json.encode)
     if issubclass(type(value), str):

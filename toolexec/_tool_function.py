@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from toolexec._arguments import excerpt
+from toolexec._calls import CallRecord, call_dict
 from toolexec._declared import declare
 from toolexec._definition import Definition
 from toolexec._errors import DeclarationError, FormatError
 from toolexec._function import Function
-from toolexec._openai import CallRecord, call_dict
 from toolexec._return import Return, render
 from toolexec._signature import EMPTY, Param
 

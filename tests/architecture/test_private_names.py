@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 OUTSIDERS = {
     "strategies": Path(toolexec_strategies.__path__[0]),
     "testing": ENGINE / "testing",
+    "providers": ENGINE / "providers",
     "examples": CHECKOUT / "examples",
     "typing": CHECKOUT / "tests" / "typing",
     "plugin_dist": CHECKOUT / "tests" / "plugin_dist",

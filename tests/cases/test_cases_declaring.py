@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -319,12 +320,17 @@ def test_G13_a_clash_of_names_is_refused_and_the_same_tool_twice_is_one(form: Fo
 
 
 @pytest.mark.parametrize("name", ["read file", "a.b", "x" * 80, "größe"])
-def test_G13_a_name_openai_does_not_take_is_refused_where_it_is_declared_to_it(name: str) -> None:
+def test_G13_a_name_openai_does_not_take_is_mapped_both_ways(name: str) -> None:
     ctx = tx.Context(tools=[tx.tool(name=name)(tools.nothing)])
+    [declared] = ctx.declarations("openai")
+    told = declared["function"]["name"]
+    call = {"id": "1", "type": "function", "function": {"name": told, "arguments": "{}"}}
 
+    assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", told)
     assert ctx.receive([{"name": name}]).call()[0].ok
-    with pytest.raises(tx.DeclarationError, match="OpenAI takes names"):
-        ctx.declarations("openai")
+    [ret] = ctx.receive({"choices": [{"message": {"tool_calls": [call]}}]}).call()
+    assert (True, name) == (ret.ok, ret.name)
+    assert call == ctx.turn()[0]["tool_calls"][0]
 
 
 @forms

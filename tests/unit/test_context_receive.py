@@ -90,8 +90,9 @@ def test_a_response_without_calls_gives_nothing_to_do(response: Any) -> None:
 @pytest.mark.parametrize(
     ("response", "seen"),
     [
-        ("hello", "str 'hello'"),
-        (b"x", "bytes"),
+        ("hello", "no JSON .*: 'hello'"),
+        (b"x", "no JSON .*: b'x'"),
+        ("3", "int 3"),
         (None, "NoneType None"),
         (3, "int 3"),
         ({"role": "assistant"}, "dict"),
@@ -105,7 +106,7 @@ def test_a_response_without_calls_gives_nothing_to_do(response: Any) -> None:
         ({"choices": [{"message": {"tool_calls": ["c"]}}]}, "tool call 0 is no call"),
         ({"choices": [{"message": "hello"}]}, "no message"),
         ({"choices": [{"message": {"function_call": {"name": "add"}}}]}, "tool_calls have replaced"),
-        ({"choices": [{"message": {"tool_calls": 3}}]}, "no list"),
+        ({"choices": [{"message": {"tool_calls": 3}}]}, "is 3: it has to be a list"),
     ],
 )
 def test_anything_else_says_what_was_seen_and_changes_nothing(response: Any, seen: str) -> None:

@@ -1,0 +1,77 @@
+"""The calls that a response asks for, whatever its format."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from toolexec._arguments import excerpt
+from toolexec._errors import FormatError
+from toolexec._json import is_object
+
+
+class CallRecord(NamedTuple):
+    """One call as a response has it.
+
+    Attributes:
+        id: As the model sent it, or None.
+        name: The tool's name, possibly empty or made up.
+        arguments: A dict, JSON text or None.
+    """
+
+    id: str | None
+    name: str
+    arguments: Any
+
+
+def call_dict(entry: object, position: int) -> CallRecord:
+    """One call of a plain list: ``{"id", "name", "arguments"}``, or as OpenAI nests it.
+
+    Raises:
+        FormatError: It names no tool.
+    """
+    if not is_object(entry):
+        raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
+    nested = entry.get("function")
+    if is_object(nested) and isinstance(nested.get("name"), str) and nested["name"]:
+        return CallRecord(id_text(entry.get("id")), nested["name"], nested.get("arguments"))
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise FormatError(
+            f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}"
+        )
+    return CallRecord(id_text(entry.get("id")), name, entry.get("arguments"))
+
+
+def id_text(value: object) -> str | None:
+    """An id as the engine keeps it."""
+    return None if value is None else str(value)
+
+
+def unique_ids(given: Iterable[str | None], takes: re.Pattern[str] | None, *, needed: bool) -> list[str | None]:
+    """The ids to render: a call's own, unless another before it has it already or the provider does not take it.
+
+    Args:
+        given: As the model sent them.
+        takes: What the provider takes as an id; None takes all.
+        needed: Whether a call without an id gets one.
+    """
+    seen: set[str] = set()
+    unique: list[str | None] = []
+    for own in given:
+        if not own and not needed:
+            unique.append(None)
+            continue
+        text = legal_text(own or "")
+        fits = text and text not in seen and (takes is None or takes.fullmatch(text) is not None)
+        wanted = text if fits else f"call_{secrets.token_hex(12)}"
+        seen.add(wanted)
+        unique.append(wanted)
+    return unique
+
+
+def legal_text(text: str) -> str:
+    """The text without lone surrogates: a str may hold them, a request body may not."""
+    return text if text.isascii() else text.encode(errors="replace").decode()

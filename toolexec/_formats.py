@@ -1,0 +1,105 @@
+"""Finding providers: by name through entry points, loaded on first use, or by what a response looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolexec._errors import FormatError
+from toolexec._points import points
+from toolexec._provider import PROVIDER_API_VERSION, Provider
+
+GROUP = "toolexec.providers"
+
+_shared: dict[tuple[str, bool], Provider] = {}
+
+
+def installed() -> tuple[str, ...]:
+    """Names of the installed providers, loading none of them."""
+    return tuple(sorted(points(GROUP)))
+
+
+def named(name: str, *, strict: bool = False) -> Provider:
+    """The provider of that name; one instance serves all.
+
+    Raises:
+        FormatError: There is none, it cannot be imported, or was written for another version of the protocol.
+    """
+    found = _shared.get((name, strict))
+    if found is not None:
+        return found
+    there = points(GROUP)
+    point = there.get(name)
+    if point is None:
+        import difflib  # only a mistake needs it
+
+        close = difflib.get_close_matches(name, there, 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise FormatError(
+            f"no provider named {name!r}{hint}; installed: {', '.join(sorted(there)) or 'none'}. "
+            f"Providers are found through the {GROUP!r} entry-point group."
+        )
+    try:
+        cls: Any = point.load()
+    except Exception as exc:
+        # Whatever its module raises: it is a third party's.
+        raise FormatError(f"the provider {name!r} cannot be imported ({type(exc).__name__}: {exc})") from exc
+    if not (isinstance(cls, type) and issubclass(cls, Provider)):
+        raise FormatError(f"the provider {name!r}: {point.value} is no subclass of toolexec.Provider")
+    if cls.api_version != PROVIDER_API_VERSION:
+        raise FormatError(
+            f"the provider {name!r} speaks version {cls.api_version} of the provider protocol, "
+            f"this toolexec version {PROVIDER_API_VERSION}"
+        )
+    return _shared.setdefault((name, strict), cls(strict=strict))
+
+
+def format_of(choice: Any) -> Provider:
+    """The provider behind what a caller wrote: a name or an instance.
+
+    Raises:
+        FormatError: There is none of that name; or it is neither.
+    """
+    if isinstance(choice, Provider):
+        return choice
+    if isinstance(choice, str):
+        return named(choice)
+    raise FormatError(
+        f"a provider is a name ({', '.join(installed())}) or an instance of toolexec.Provider, not {choice!r}"
+    )
+
+
+def declarer(choice: Any, *, strict: bool = False) -> Any:
+    """The object that declares tools for a provider, by its name or itself.
+
+    Raises:
+        FormatError: There is none of that name, or it cannot declare a tool.
+    """
+    if isinstance(choice, str):
+        return named(choice, strict=strict)
+    if isinstance(choice, Provider) and strict and not choice.strict:
+        return type(choice)(strict=True)
+    if not callable(getattr(choice, "adapt_function", None)):
+        raise FormatError(
+            f"{choice!r} declares no tools: give a name ({', '.join(installed())}), or an object with a method "
+            "adapt_function(function)"
+        )
+    return choice
+
+
+def recognised(response: object, first: Provider | None) -> Provider | None:
+    """The installed provider whose format a response looks like, or None.
+
+    Args:
+        response: What came in.
+        first: Who is asked before all others.
+    """
+    if first is not None and first.recognises(response):
+        return first
+    for name in installed():
+        try:
+            provider = named(name)
+        except FormatError:  # one that cannot be loaded recognises nothing
+            continue
+        if provider is not first and provider.recognises(response):
+            return provider
+    return None

@@ -1,0 +1,137 @@
+"""Received: one response of a model, and its answers in any provider's format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from toolexec._arguments import excerpt, kind_of
+from toolexec._calls import call_dict, unique_ids
+from toolexec._errors import FormatError, ToolexecError
+from toolexec._formats import format_of, installed, recognised
+from toolexec._json import is_array
+from toolexec._parts import Part, Text, parts_of
+from toolexec._provider import Answer, Provider, Reply
+from toolexec._return import render
+
+if TYPE_CHECKING:
+    from toolexec._function import Function
+
+
+class Received:
+    """The calls of one response, and what is needed to answer them.
+
+    Attributes:
+        reply: The response, read.
+        provider: Whose format it had; None for a list of call dicts.
+        functions: Its calls, in order.
+    """
+
+    __slots__ = ("_ids", "functions", "provider", "reply")
+
+    def __init__(self, reply: Reply, provider: Provider | None, functions: Iterable[Function]) -> None:
+        self.reply = reply
+        self.provider = provider
+        self.functions = tuple(functions)
+        self._ids: dict[str, list[str | None]] = {}  # by provider: what was made up once has to stay
+
+    def messages(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
+        """The results, in call order.
+
+        Raises:
+            ToolexecError: A call has no Return yet.
+        """
+        return provider.results(self._reply_for(provider), self._answers(provider, tools)) if self.functions else []
+
+    def turn(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
+        """What the model said, and the results; see :meth:`messages`."""
+        reply, answers = self._reply_for(provider), self._answers(provider, tools)
+        return [*provider.assistant(reply, answers), *(provider.results(reply, answers) if answers else ())]
+
+    def _reply_for(self, provider: Provider) -> Reply:
+        own = self.provider is not None and self.provider.name == provider.name
+        return self.reply if own else self.reply._replace(native=None)
+
+    def _answers(self, provider: Provider, tools: Iterable[str]) -> list[Answer]:
+        ids = self._ids.get(provider.name)
+        if ids is None:
+            given = [record.id for record in self.reply.calls]
+            made = unique_ids(given, provider.legal_id, needed=provider.needs_ids)
+            ids = self._ids.setdefault(provider.name, made)
+        available: Callable[[], list[str]] = lambda: [provider.rename(name) for name in tools]  # noqa: E731
+        return [
+            Answer(call_id, provider.rename(function.name), record.arguments, *_result(function, available))
+            for call_id, function, record in zip(ids, self.functions, self.reply.calls, strict=True)
+        ]
+
+
+def read(response: object, provider: Any, first: Provider | None) -> tuple[Reply, Provider | None]:
+    """Take a response apart, and say whose it was.
+
+    Args:
+        response: An SDK's object, a dict, a list of call dicts, or any of these as JSON text.
+        provider: Whose format it has, a name or an instance; None finds out.
+        first: Whose it most likely is.
+
+    Raises:
+        FormatError: It is none of these; the text shows what was seen.
+    """
+    if isinstance(response, str | bytes | bytearray):
+        response = _parsed(response)
+    if provider is not None:
+        known = format_of(provider)
+        if not known.recognises(response):
+            raise FormatError(f"no response of {known.name}: {kind_of(response)} {excerpt(repr(response))}")
+        return known.read(response), known
+    found = recognised(response, first)
+    if found is not None:
+        return found.read(response), found
+    if not is_array(response):
+        raise FormatError(
+            f"no whole response of any provider that is installed ({', '.join(installed())}), and no list of call "
+            f"dicts: {type(response).__name__} {excerpt(repr(response))}"
+        )
+    return Reply([call_dict(entry, position) for position, entry in enumerate(response)]), None
+
+
+def settle_by_hand(functions: Sequence[Function], returns: Iterable[Any]) -> None:
+    """Give calls the Returns that were made for them elsewhere.
+
+    Raises:
+        ToolexecError: One of them answers no open call; nothing was settled.
+    """
+    open_ = [function for function in functions if function._return is None and not function._claimed]
+    pairs: list[tuple[Function, Any]] = []
+    for ret in returns:
+        match = next((fn for fn in open_ if fn.id == ret.id and fn.name == ret.name), None)
+        if match is None:
+            raise ToolexecError(
+                f"a Return of {ret.name!r} with the id {ret.id!r} answers no call that is open; nothing was recorded"
+            )
+        open_ = [function for function in open_ if function is not match]
+        pairs.append((match, ret))
+    for function, ret in pairs:
+        function._cancelled = ret.cancelled
+        function._return = ret
+
+
+def _parsed(text: str | bytes | bytearray) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise FormatError(f"a response that is no JSON ({exc}): {excerpt(repr(text))}") from None
+
+
+def _result(function: Function, available: Callable[[], list[str]]) -> tuple[list[Part], bool]:
+    ret = function._return
+    if ret is None:
+        raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
+    if ret.status == "ok":
+        parts = parts_of(ret.value)
+        if parts is not None and any(str(part).strip() for part in parts):
+            return parts, True
+    if ret.status == "unknown_tool":
+        ret = replace(ret, value={**ret.value, "available": available()})
+    return [Text(render(ret, json=function._definition.json))], ret.ok

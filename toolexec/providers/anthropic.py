@@ -1,0 +1,127 @@
+"""Anthropic's Messages API.
+
+The rules are those of https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use: all
+results of one response in the very next user message, before any other content, one for each id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolexec.providing import (
+    Answer,
+    CallRecord,
+    Image,
+    Part,
+    Provider,
+    Reply,
+    Text,
+    arguments_object,
+    base64_text,
+    get,
+    id_text,
+    items_of,
+    plain,
+    strict_form,
+    unread,
+)
+
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+
+class Anthropic(Provider):
+    """The format of Anthropic's Messages endpoint.
+
+    Thinking and every other block of the response are said again as they came: the API checks their
+    signatures.
+    """
+
+    name = "anthropic"
+    legal_id = re.compile(r"[a-zA-Z0-9_-]+")
+
+    __slots__ = ()
+
+    def declare(self, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """``{"name": ..., "input_schema": ...}``."""
+        declared: dict[str, Any] = {"name": name, "input_schema": strict_form(schema) if self.strict else schema}
+        if description:
+            declared["description"] = description
+        if self.strict:
+            declared["strict"] = True
+        return declared
+
+    def recognises(self, response: object) -> bool:
+        """It is a message with content."""
+        return get(response, "type") == "message" and get(response, "content") is not None
+
+    def read(self, response: object) -> Reply:
+        """The blocks of its content."""
+        calls: list[CallRecord] = []
+        native: list[Any] = []
+        said: list[str] = []
+        for position, block in enumerate(items_of(get(response, "content"), "a message's content")):
+            kind = get(block, "type")
+            if not isinstance(kind, str):
+                raise unread(f"content block {position} has no type", block)
+            if kind == "tool_use":
+                name = get(block, "name")
+                calls.append(
+                    CallRecord(id_text(get(block, "id")), name if isinstance(name, str) else "", get(block, "input"))
+                )
+                native.append(None)  # its place; what stands there is made from the call
+                continue
+            text = get(block, "text") if kind == "text" else None
+            if text is not None and not str(text).strip():
+                continue  # the API sends blank texts and refuses to get them
+            if isinstance(text, str):
+                said.append(text)
+            native.append(plain(block))
+        return Reply(calls, "".join(said) or None, native)
+
+    def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """One message with all blocks, its calls under the ids that the results are sent with."""
+        made = [
+            {
+                "type": "tool_use",
+                "id": answer.id,
+                "name": answer.name,
+                "input": arguments_object(answer.arguments),
+            }
+            for answer in answers
+        ]
+        if reply.native is None:
+            said = [{"type": "text", "text": reply.text}] if reply.text and reply.text.strip() else []
+            content = [*said, *made]
+        else:
+            calls = iter(made)
+            content = [next(calls) if block is None else block for block in reply.native]
+        return [{"role": "assistant", "content": content}] if content else []
+
+    def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """One user message with all results."""
+        return [{"role": "user", "content": [_result(answer) for answer in answers]}]
+
+
+def _result(answer: Answer) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.id}
+    if all(isinstance(part, Text) for part in answer.parts):
+        result["content"] = answer.text
+    else:
+        result["content"] = [_content(part) for part in answer.parts if str(part).strip()]
+    if not answer.ok:
+        result["is_error"] = True
+    return result
+
+
+def _content(part: Part) -> dict[str, Any]:
+    if isinstance(part, Image) and part.media_type in _IMAGES:
+        return {"type": "image", "source": _source(part.media_type, part.data)}
+    if not isinstance(part, Text | Image) and part.media_type == "application/pdf":
+        return {"type": "document", "title": part.name, "source": _source(part.media_type, part.data)}
+    return {"type": "text", "text": str(part)}
+
+
+def _source(media_type: str, data: bytes) -> dict[str, Any]:
+    return {"type": "base64", "media_type": media_type, "data": base64_text(data)}

@@ -1,0 +1,203 @@
+"""Google's Gemini API.
+
+The rules are those of https://ai.google.dev/gemini-api/docs/function-calling and, for what a declaration's
+schema may hold, of https://ai.google.dev/api/caching#Schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+from toolexec.providing import (
+    Answer,
+    CallRecord,
+    Provider,
+    Reply,
+    Text,
+    arguments_object,
+    base64_text,
+    get,
+    id_text,
+    inlined,
+    is_array,
+    is_object,
+    items_of,
+    plain,
+    unread,
+)
+
+# What a Schema of the API has, of what JSON Schema has too.
+_KEPT = frozenset(
+    (
+        *("type", "format", "title", "description", "nullable", "default", "enum", "anyOf"),
+        *("items", "minItems", "maxItems", "properties", "required", "minProperties", "maxProperties"),
+        *("minimum", "maximum", "minLength", "maxLength", "pattern"),
+    )
+)
+# These need more than to be copied.
+_CHOICES = frozenset(("enum", "anyOf", "type"))
+_FORMATS = frozenset(("int32", "int64", "float", "double", "enum", "date-time"))
+
+
+class Google(Provider):
+    """The format of Google's generateContent endpoint.
+
+    A call has an id here only where the model sent one; results go by order and name.
+    """
+
+    name = "google"
+    legal_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+    needs_ids = False
+
+    __slots__ = ()
+
+    def declare(self, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """A function declaration; its schema in the subset that the API takes."""
+        declared: dict[str, Any] = {"name": name, "description": description}
+        if schema.get("properties"):  # an object without properties is refused
+            declared["parameters"] = _subset(inlined(schema))
+        return declared
+
+    def together(self, declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One tool that has all the functions."""
+        return [{"functionDeclarations": declared}] if declared else []
+
+    def recognises(self, response: object) -> bool:
+        """It has candidates."""
+        return get(response, "candidates") is not None
+
+    def read(self, response: object) -> Reply:
+        """The parts of the first candidate."""
+        candidates = items_of(get(response, "candidates"), "a response's candidates")
+        if not candidates:
+            raise unread("a response without candidates", response)
+        content = get(candidates[0], "content")
+        calls: list[CallRecord] = []
+        native: list[Any] = []
+        said: list[str] = []
+        for part in items_of(get(content, "parts"), "a content's parts"):
+            call = get(part, "functionCall") or get(part, "function_call")
+            if call is not None:
+                name = get(call, "name")
+                calls.append(
+                    CallRecord(id_text(get(call, "id")), name if isinstance(name, str) else "", get(call, "args"))
+                )
+            text = get(part, "text")
+            if isinstance(text, str) and not get(part, "thought"):
+                said.append(text)
+            native.append(plain(part))
+        return Reply(calls, "".join(said) or None, native)
+
+    def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """One content of the model; its parts keep their thought signatures, which the API checks."""
+        made = [
+            {"functionCall": {**_id(answer), "name": answer.name, "args": arguments_object(answer.arguments)}}
+            for answer in answers
+        ]
+        if reply.native is None:
+            parts: list[Any] = [*([{"text": reply.text}] if reply.text else []), *made]
+        else:
+            calls = iter(made)
+            parts = [_again(part, calls) for part in reply.native]
+        return [{"role": "model", "parts": parts}] if parts else []
+
+    def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """One content of the user, with as many responses as there were calls, in their order."""
+        return [{"role": "user", "parts": [{"functionResponse": _response(answer)} for answer in answers]}]
+
+
+def _again(part: dict[str, Any], calls: Any) -> dict[str, Any]:
+    kept = {key: value for key, value in part.items() if key not in ("functionCall", "function_call")}
+    return part if len(kept) == len(part) else {**kept, **next(calls)}
+
+
+def _id(answer: Answer) -> dict[str, str]:
+    return {} if answer.id is None else {"id": answer.id}
+
+
+def _response(answer: Answer) -> dict[str, Any]:
+    response: dict[str, Any] = {
+        **_id(answer),
+        "name": answer.name,
+        "response": {"output" if answer.ok else "error": answer.text},
+    }
+    if not all(isinstance(part, Text) for part in answer.parts):
+        said = "\n".join(part.text for part in answer.parts if isinstance(part, Text))
+        response["response"] = {"output": said or "see the parts"}
+        response["parts"] = [
+            {"inlineData": {"mimeType": part.media_type, "data": base64_text(part.data)}}
+            for part in answer.parts
+            if not isinstance(part, Text)
+        ]
+    return response
+
+
+def _subset(schema: Any) -> Any:
+    """The schema in the words that the API knows; what it has no word for is left out, never the values."""
+    given = cast("dict[str, Any]", schema)
+    if len(given.get("allOf", ())) == 1:
+        given = {**given["allOf"][0], **given}
+    made = {key: _word(key, value) for key, value in given.items() if key in _KEPT and key not in _CHOICES}
+    if made.get("format") not in _FORMATS:
+        made.pop("format", None)
+    if not made.get("properties"):
+        made.pop("properties", None)
+    if "prefixItems" in given:
+        made["items"] = _either([_subset(item) for item in given["prefixItems"]])
+    _add_kinds(made, given)
+    values = [given["const"]] if "const" in given else given.get("enum")
+    if values is not None:
+        _add_values(made, list(values))
+    if made.get("type") == "array" and not is_object(made.get("items")):
+        made["items"] = {"type": "string"}  # the API asks for items, and a list of anything has none
+    return made
+
+
+def _word(key: str, value: Any) -> Any:
+    if key == "properties":
+        return {name: _subset(inner) for name, inner in value.items()}
+    return _subset(value) if key == "items" and is_object(value) else value
+
+
+def _add_kinds(made: dict[str, Any], given: dict[str, Any]) -> None:
+    kinds = given.get("type")
+    if is_array(kinds):
+        _add_members(made, [{"type": kind} for kind in kinds])
+    elif kinds is not None:
+        made["type"] = kinds
+    members = given.get("anyOf") or given.get("oneOf")
+    if members:
+        _add_members(made, [_subset(member) for member in members])
+
+
+def _either(members: list[Any]) -> Any:
+    different = [member for place, member in enumerate(members) if member not in members[:place]]
+    return different[0] if len(different) == 1 else {"anyOf": different}
+
+
+def _add_members(made: dict[str, Any], members: list[dict[str, Any]]) -> None:
+    others = [member for member in members if member.get("type") != "null"]
+    if len(others) < len(members):
+        made["nullable"] = True
+    if len(others) == 1:
+        made.update({**others[0], **made})
+    elif others:
+        made["anyOf"] = others
+
+
+def _add_values(made: dict[str, Any], values: list[Any]) -> None:
+    if None in values:
+        made["nullable"] = True
+        values = [value for value in values if value is not None]
+    if all(isinstance(value, str) for value in values):
+        if values:
+            made["type"], made["enum"] = "string", values
+        return
+    # Its enum holds strings only: other values are told in words, and held to when the call comes.
+    one_of = "one of " + ", ".join(map(repr, values))
+    made["description"] = f"{made['description']} ({one_of})" if made.get("description") else one_of
+    if "type" not in made:
+        whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+        made["type"] = "integer" if whole else "string"

@@ -1,0 +1,87 @@
+"""The Model Context Protocol, the server's side: ``tools/call`` in, its result out.
+
+The rules are those of https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolexec.providing import (
+    Answer,
+    CallRecord,
+    Image,
+    Part,
+    Provider,
+    Reply,
+    Text,
+    base64_text,
+    get,
+    id_text,
+    is_array,
+    unread,
+)
+
+
+class MCP(Provider):
+    """The payloads of MCP's ``tools/list`` and ``tools/call``.
+
+    A request, or a list of them, goes in; for each comes a JSON-RPC response if the request had an id,
+    else the bare result.
+    """
+
+    name = "mcp"
+    needs_ids = False
+
+    __slots__ = ()
+
+    def declare(self, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """``{"name": ..., "inputSchema": ...}``."""
+        declared: dict[str, Any] = {"name": name, "inputSchema": schema}
+        if description:
+            declared["description"] = description
+        return declared
+
+    def recognises(self, response: object) -> bool:
+        """It is a ``tools/call`` request, or a list of them."""
+        first: object = response[0] if is_array(response) and response else response
+        return bool(get(first, "method") == "tools/call")
+
+    def read(self, response: object) -> Reply:
+        """The call of each request."""
+        requests = response if is_array(response) else [response]
+        calls: list[CallRecord] = []
+        for request in requests:
+            params = get(request, "params")
+            name = get(params, "name")
+            if get(request, "method") != "tools/call" or params is None:
+                raise unread("no tools/call request with params", request)
+            calls.append(
+                CallRecord(id_text(get(request, "id")), name if isinstance(name, str) else "", get(params, "arguments"))
+            )
+        return Reply(calls, None, [get(request, "id") for request in requests])
+
+    def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """Nothing: a server keeps no conversation."""
+        return []
+
+    def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """One JSON-RPC response, or bare result, for each call."""
+        # JSON-RPC wants the id back as it came: a number stays one, and one sent twice is answered twice.
+        ids: list[Any] = [answer.id for answer in answers] if reply.native is None else reply.native
+        return [_response(own, answer) for own, answer in zip(ids, answers, strict=True)]
+
+
+def _response(id: Any, answer: Answer) -> dict[str, Any]:
+    result = {"content": [_content(part) for part in answer.parts], "isError": not answer.ok}
+    return result if id is None else {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def _content(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "image", "data": base64_text(part.data), "mimeType": part.media_type}
+    blob = {"uri": f"file:///{part.name}", "mimeType": part.media_type, "blob": base64_text(part.data)}
+    return {"type": "resource", "resource": blob}

@@ -1,0 +1,64 @@
+"""What the author of a provider needs; everybody else needs only ``toolexec``."""
+
+from __future__ import annotations
+
+import base64
+
+from toolexec._calls import CallRecord, id_text
+from toolexec._errors import FormatError
+from toolexec._json import is_array, is_object
+from toolexec._parts import File, Image, Part, Text
+from toolexec._provider import (
+    PROVIDER_API_VERSION,
+    Answer,
+    Described,
+    Provider,
+    Reply,
+    arguments_object,
+    arguments_text,
+    get,
+    inlined,
+    items_of,
+    plain,
+    text_of,
+    unread,
+)
+from toolexec._schema import strict_form
+
+__all__ = [
+    "PROVIDER_API_VERSION",
+    "Answer",
+    "CallRecord",
+    "Described",
+    "File",
+    "FormatError",
+    "Image",
+    "Part",
+    "Provider",
+    "Reply",
+    "Text",
+    "arguments_object",
+    "arguments_text",
+    "base64_text",
+    "data_url",
+    "get",
+    "id_text",
+    "inlined",
+    "is_array",
+    "is_object",
+    "items_of",
+    "plain",
+    "strict_form",
+    "text_of",
+    "unread",
+]
+
+
+def base64_text(data: bytes) -> str:
+    """Bytes as formats write them."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def data_url(part: Image | File) -> str:
+    """An image or a file as a URL that holds it."""
+    return f"data:{part.media_type};base64,{base64_text(part.data)}"
