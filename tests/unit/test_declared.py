@@ -427,5 +427,5 @@ def test_the_strict_form_that_cannot_be_is_refused_naming_the_tool() -> None:
     fn = tx.Function("f")
     fn.param("a", dict[str, int])
 
-    with pytest.raises(tx.DeclarationError, match="'f' cannot be declared to openai: .* keys of any name"):
+    with pytest.raises(tx.DeclarationError, match=r"'f' cannot be declared to openai: .* keys of any name"):
         fn.adapt(tx.OpenAI(strict=True))
