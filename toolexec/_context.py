@@ -320,7 +320,8 @@ class Context:
             ToolexecError: A call of it has no Return yet.
             FormatError: There is no such provider.
         """
-        return self._responses[-1].messages(*self._out(provider)) if self._responses else []
+        known, tools = self._out(provider)
+        return self._responses[-1].messages(known, tools) if self._responses else []
 
     def turn(self, provider: Any = None) -> list[dict[str, Any]]:
         """What the model said last and the results, ids rewritten alike in both; empty if it asked for nothing.
@@ -328,17 +329,18 @@ class Context:
         Append this to the conversation: a response in which two calls share an id, or one has none,
         can be answered no other way.  Arguments and raises are those of :meth:`messages`.
         """
+        known, tools = self._out(provider)
         if not self._responses or not self._responses[-1].functions:
             return []
-        return self._responses[-1].turn(*self._out(provider))
+        return self._responses[-1].turn(known, tools)
 
     def history(self, provider: Any = None) -> list[dict[str, Any]]:
         """All responses as :meth:`turn` gives the last one, those without calls included.
 
         What people said in between is not the Context's, and is not there.
         """
-        provider, tools = self._out(provider)
-        return [message for response in self._responses for message in response.turn(provider, tools)]
+        known, tools = self._out(provider)
+        return [message for response in self._responses for message in response.turn(known, tools)]
 
     def record(self, returns: Iterable[Return]) -> None:
         """Settle calls with Returns that were made by hand, such as ``fn.return_(value)``.
