@@ -78,7 +78,7 @@ class Google(Provider):
         native: list[Any] = []
         said: list[str] = []
         for part in items_of(get(content, "parts"), "a content's parts"):
-            call = get(part, "functionCall") or get(part, "function_call")
+            call = _call(part)
             if call is not None:
                 name = get(call, "name")
                 calls.append(
@@ -87,7 +87,7 @@ class Google(Provider):
             text = get(part, "text")
             if isinstance(text, str) and not get(part, "thought"):
                 said.append(text)
-            native.append(plain(part))
+            native.append(_sent_again(part))
         return Reply(calls, "".join(said) or None, native)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -106,6 +106,26 @@ class Google(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One content of the user, with as many responses as there were calls, in their order."""
         return [{"role": "user", "parts": [{"functionResponse": _response(answer)} for answer in answers]}]
+
+
+def _call(part: object) -> Any:
+    call = get(part, "functionCall")
+    return get(part, "function_call") if call is None else call
+
+
+def _sent_again(part: object) -> dict[str, Any]:
+    """The part as a request takes it: without the fields it does not have, which a dump spells out as null."""
+    given = plain(part)
+    if not is_object(given):
+        raise unread("a content's part is no object", part)
+    return {key: _as_text(value) for key, value in given.items() if value is not None}
+
+
+def _as_text(value: Any) -> Any:
+    """Bytes of an SDK's own dict, such as a thought signature, as JSON has them."""
+    if isinstance(value, bytes):
+        return base64_text(value)
+    return {key: _as_text(item) for key, item in value.items()} if is_object(value) else value
 
 
 def _again(part: dict[str, Any], calls: Any) -> dict[str, Any]:
