@@ -38,6 +38,8 @@ _KEPT = frozenset(
 )
 # These need more than to be copied.
 _CHOICES = frozenset(("enum", "anyOf", "type"))
+# What a response may show; the rest is stated by its kind and size.
+_SHOWN = frozenset(("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"))
 _FORMATS = frozenset(("int32", "int64", "float", "double", "enum", "date-time"))
 
 
@@ -143,13 +145,12 @@ def _response(answer: Answer) -> dict[str, Any]:
         "name": answer.name,
         "response": {"output" if answer.ok else "error": answer.text},
     }
-    if not all(isinstance(part, Text) for part in answer.parts):
-        said = "\n".join(part.text for part in answer.parts if isinstance(part, Text))
+    shown = [part for part in answer.parts if not isinstance(part, Text) and part.media_type in _SHOWN]
+    if shown:
+        said = "\n".join(str(part) for part in answer.parts if part not in shown)
         response["response"] = {"output": said or "see the parts"}
         response["parts"] = [
-            {"inlineData": {"mimeType": part.media_type, "data": base64_text(part.data)}}
-            for part in answer.parts
-            if not isinstance(part, Text)
+            {"inlineData": {"mimeType": part.media_type, "data": base64_text(part.data)}} for part in shown
         ]
     return response
 
