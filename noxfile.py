@@ -25,8 +25,8 @@ PYTHONS = nox.project.python_versions(PROJECT)
 # The two ends of what the code has to bear: the oldest Python, and the newest, which alone
 # has everything that the code asks for by version.
 ENDS = [PYTHONS[0], PYTHONS[-1]]
-# A distribution with a strategy of its own, as a third party would publish it.
-PLUGIN = Path("tests/plugin_dist")
+# Distributions with a strategy and with a provider of their own, as third parties would publish them.
+PLUGINS = [Path("tests/plugin_dist"), Path("tests/provider_dist")]
 
 
 @nox.session(default=False)
@@ -87,7 +87,7 @@ def minimums(session: nox.Session) -> None:
     # First ours at their lowest, then the tools at their newest: these raise a version only
     # where they cannot live with ours.
     session.install("--resolution=lowest-direct", f"{_wheel(session)}[cli]")
-    session.install(*_group("test"), *_plugin())
+    session.install(*_group("test"), *_plugins())
     _pytest(session)
 
 
@@ -133,12 +133,12 @@ def _group(name: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PROJECT, name)
 
 
-def _plugin() -> tuple[str, ...]:
-    return (f"./{PLUGIN}",) if PLUGIN.is_dir() else ()
+def _plugins() -> tuple[str, ...]:
+    return tuple(f"./{plugin}" for plugin in PLUGINS if plugin.is_dir())
 
 
 def _install_for_tests(session: nox.Session) -> None:
-    session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugin())
+    session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugins())
 
 
 def _pytest(session: nox.Session, *runner: str, options: tuple[str, ...] = ()) -> None:

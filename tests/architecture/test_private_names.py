@@ -23,6 +23,7 @@ OUTSIDERS = {
     "examples": CHECKOUT / "examples",
     "typing": CHECKOUT / "tests" / "typing",
     "plugin_dist": CHECKOUT / "tests" / "plugin_dist",
+    "provider_dist": CHECKOUT / "tests" / "provider_dist",
 }
 
 
