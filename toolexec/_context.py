@@ -152,7 +152,7 @@ class Context:
         """
         last = self._responses[-1].provider if self._responses else None
         reply, known = read(response, provider, self._provider or last)
-        functions = [self._bind(record, known) for record in reply.calls]
+        functions = [self._bind(record, known or self._provider) for record in reply.calls]
         if not self._history:
             unsettled = (any(fn._return is None for fn in response.functions) for response in self._responses)
             self._responses = list(compress(self._responses, unsettled))

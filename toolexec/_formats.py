@@ -93,13 +93,20 @@ def recognised(response: object, first: Provider | None) -> Provider | None:
         response: What came in.
         first: Who is asked before all others.
     """
-    if first is not None and first.recognises(response):
+    if first is not None and _is_its(first, response):
         return first
     for name in installed():
         try:
             provider = named(name)
         except FormatError:  # one that cannot be loaded recognises nothing
             continue
-        if provider is not first and provider.recognises(response):
+        if provider is not first and _is_its(provider, response):
             return provider
     return None
+
+
+def _is_its(provider: Provider, response: object) -> bool:
+    try:
+        return bool(provider.recognises(response))
+    except Exception:  # noqa: BLE001 - a third party's, or the response's own code: the others are still asked
+        return False

@@ -173,7 +173,8 @@ def render(ret: Return, *, backtrace: bool = False, json: Json = AS_WRITTEN) -> 
     value: Any = ret.value
     parts = parts_of(value) if ret.status == "ok" else None
     if parts is not None:
-        return "\n".join(map(str, parts)) or '""'
+        text = "\n".join(map(str, parts))
+        return text if text.strip() else encode(text)
     if json.encode is not None and ret.status == "ok":
         value = _encoded(value, json.encode)
     if issubclass(type(value), str):

@@ -33,7 +33,7 @@ def test_calls_that_are_none(folder: Path) -> None:
     """The text shows what was seen."""
     done = toolexec("run", "-", "--tools", "good.py", cwd=folder, stdin='{"a": 1}')
 
-    _refused(done, "nor a list of call dicts: dict {'a': 1}")
+    _refused(done, "no list of call dicts: dict {'a': 1}")
 
 
 def test_a_file_that_is_no_json(folder: Path) -> None:

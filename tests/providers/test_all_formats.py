@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 import toolexec as tx
 from provider_formats import PROVIDERS, WITH_FLAG, WITH_IDS, Call, call_ids, response, results
+from toolexec._formats import named
 
 every = pytest.mark.parametrize("provider", PROVIDERS)
 
@@ -168,6 +169,32 @@ def test_A13_anthropic_gets_one_user_message_and_google_as_many_responses_as_cal
         assert ["a0", "a1", "a2"] == [result.text for result in results(provider, [user])]
         assert {"tool_result"} == {p["type"] for p in user["content"]} if provider == "anthropic" else True
         assert ("assistant" if provider == "anthropic" else "model") == assistant["role"]
+
+
+@every
+@pytest.mark.parametrize("parts", [tx.Text(""), [tx.Text(" ")], [tx.Text(" "), ""]])
+def test_A9_no_result_of_blank_parts_is_blank(provider: str, parts: Any) -> None:
+    ctx = tx.Context([tx.as_tool(lambda: parts, name="blank")], strategy="sequential")
+    ctx.receive(response(provider, Call("blank", {}, "c1")))
+    ctx.wait()
+
+    assert results(provider, ctx.messages())[0].text.strip()
+
+
+def test_a_provider_whose_look_at_a_response_raises_recognises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, response: object) -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(type(named("anthropic")), "recognises", broken)
+    ctx = tx.Context(TOOLS, strategy="sequential")
+
+    assert ["a1"] == [ret.value for ret in ctx.receive(response("openai", Call("a", {"x": 1}, "c1"))).wait()]
+
+
+def test_G13_a_mapped_name_in_a_list_of_call_dicts_is_the_providers_of_the_context() -> None:
+    ctx = tx.Context(TOOLS, strategy="sequential", provider="openai")
+
+    assert ["odd"] == [ret.value for ret in ctx.receive([{"name": tx.OpenAI().rename("read file.v2")}]).wait()]
 
 
 @every
