@@ -36,6 +36,8 @@ _KEPT = frozenset(
         *("minimum", "maximum", "minLength", "maxLength", "pattern"),
     )
 )
+# A type is asked for, and there is none for all; an object would need properties, and a list items.
+_ANYTHING = ("string", "number", "boolean")
 # These need more than to be copied.
 _CHOICES = frozenset(("enum", "anyOf", "type"))
 # What a response may show; the rest is stated by its kind and size.
@@ -172,7 +174,15 @@ def _subset(schema: Any) -> Any:
     if values is not None:
         _add_values(made, list(values))
     if made.get("type") == "array" and not is_object(made.get("items")):
-        made["items"] = {"type": "string"}  # the API asks for items, and a list of anything has none
+        made["items"] = _anything()  # the API asks for items, and a list of anything has none
+    elif made.get("type") == "object" and not made.get("properties"):
+        # The API asks for properties, and a dict has none.  JSON text is taken for any object that is declared.
+        for word in ("default", "minProperties", "maxProperties"):
+            made.pop(word, None)
+        made["type"] = "string"
+        _add_words(made, "a JSON object")
+    elif "type" not in made and "anyOf" not in made:
+        made.update(_anything())
     return made
 
 
@@ -203,7 +213,10 @@ def _add_members(made: dict[str, Any], members: list[dict[str, Any]]) -> None:
     if len(others) < len(members):
         made["nullable"] = True
     if len(others) == 1:
+        texts = [text for text in (made.get("description"), others[0].get("description")) if text]
         made.update({**others[0], **made})
+        if len(texts) == 2 and texts[0] != texts[1]:
+            _add_words(made, texts[1])
     elif others:
         made["anyOf"] = others
 
@@ -217,8 +230,15 @@ def _add_values(made: dict[str, Any], values: list[Any]) -> None:
             made["type"], made["enum"] = "string", values
         return
     # Its enum holds strings only: other values are told in words, and held to when the call comes.
-    one_of = "one of " + ", ".join(map(repr, values))
-    made["description"] = f"{made['description']} ({one_of})" if made.get("description") else one_of
+    _add_words(made, "one of " + ", ".join(map(repr, values)))
     if "type" not in made:
         whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
         made["type"] = "integer" if whole else "string"
+
+
+def _add_words(made: dict[str, Any], words: str) -> None:
+    made["description"] = f"{made['description']} ({words})" if made.get("description") else words
+
+
+def _anything() -> dict[str, Any]:
+    return {"anyOf": [{"type": kind} for kind in _ANYTHING]}
