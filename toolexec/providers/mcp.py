@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from toolexec.providing import (
     Answer,
@@ -83,5 +84,5 @@ def _content(part: Part) -> dict[str, Any]:
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
         return {"type": "image", "data": base64_text(part.data), "mimeType": part.media_type}
-    blob = {"uri": f"file:///{part.name}", "mimeType": part.media_type, "blob": base64_text(part.data)}
+    blob = {"uri": f"file:///{quote(part.name, errors='replace')}", "mimeType": part.media_type, "blob": base64_text(part.data)}
     return {"type": "resource", "resource": blob}
