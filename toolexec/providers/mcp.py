@@ -84,5 +84,6 @@ def _content(part: Part) -> dict[str, Any]:
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
         return {"type": "image", "data": base64_text(part.data), "mimeType": part.media_type}
-    blob = {"uri": f"file:///{quote(part.name, errors='replace')}", "mimeType": part.media_type, "blob": base64_text(part.data)}
+    uri = f"file:///{quote(part.name, errors='replace')}"
+    blob = {"uri": uri, "mimeType": part.media_type, "blob": base64_text(part.data)}
     return {"type": "resource", "resource": blob}
