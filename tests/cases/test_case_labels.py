@@ -22,7 +22,9 @@ CASES = {
     "A8": "an error without id, name or text",
     "A9": "an empty result breaks the request",
     "A10": "a result that cannot be turned into text",
+    "A11": "a failure is told as a success",
     "A12": "a wrapper in the tool swallows what the engine raises",
+    "A13": "several results of one turn are split or miscounted",
     "A14": "a very large output",
     # Interrupts and limits of time
     "B1": "the run is cancelled, and the tool keeps working",

@@ -1,0 +1,64 @@
+"""An endpoint on this machine that a real client talks to, and that checks what it is sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class JsonServer:
+    """Answers each request with the next of ``answers``, or with 400 and the reason why it is refused.
+
+    Attributes:
+        bodies: What it was sent, in order.
+        faults: Why it refused.
+    """
+
+    def __init__(self, check: Callable[[dict[str, Any]], None], answers: Iterable[dict[str, Any]]) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.faults: list[str] = []
+        self._check = check
+        self._answers = iter(answers)
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                status, answer = outer._answer(body)
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.bodies.append(body)
+        try:
+            self._check(body)
+        except (AssertionError, KeyError, TypeError, ValueError) as exc:
+            self.faults.append(f"{type(exc).__name__}: {exc}")
+            return 400, {"error": {"code": 400, "message": str(exc), "status": "INVALID_ARGUMENT"}}
+        return 200, next(self._answers)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
