@@ -5,6 +5,7 @@ The rules are those of https://platform.openai.com/docs/api-reference/chat/creat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ class OpenAI(Provider):
     """
 
     name = "openai"
+    legal_id = re.compile(r".{1,40}", re.DOTALL)
 
     __slots__ = ()
 
@@ -57,11 +59,12 @@ class OpenAI(Provider):
             raise FormatError("a message with function_call, which tool_calls have replaced: ask the model with tools=")
         entries = items_of(get(message, "tool_calls") or None, "a message's tool_calls")
         calls = [_call(entry, position) for position, entry in enumerate(entries)]
-        return Reply(calls, text_of(get(message, "content")))
+        refusal = text_of(get(message, "refusal"))
+        return Reply(calls, text_of(get(message, "content")), {"refusal": refusal} if refusal else None)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message; its calls under the ids that the results are sent with."""
-        message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text, **(reply.native or {})}
         if answers:
             message["tool_calls"] = [
                 {
@@ -71,7 +74,8 @@ class OpenAI(Provider):
                 }
                 for answer in answers
             ]
-        return [message]
+        # The API takes no message that says nothing at all.
+        return [message] if answers or reply.text is not None or reply.native else []
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message for each call."""
