@@ -5,6 +5,7 @@ The rules are those of https://platform.openai.com/docs/api-reference/responses/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from toolexec.providing import (
     data_url,
     get,
     id_text,
+    is_array,
+    is_object,
     items_of,
     plain,
     strict_form,
@@ -27,14 +30,18 @@ from toolexec.providing import (
 )
 
 
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+
 class OpenAIResponses(Provider):
     """The format of OpenAI's Responses endpoint: items in, items out.
 
-    The items beside the calls (reasoning above all) are said again as they came, because the API refuses
-    a call whose reasoning is missing.
+    The items are said again as they came, because the API knows them by their ids and refuses a call whose
+    reasoning is missing, and reasoning without the call that followed it.
     """
 
     name = "openai-responses"
+    legal_id = re.compile(r".{1,64}", re.DOTALL)
 
     __slots__ = ()
 
@@ -59,6 +66,7 @@ class OpenAIResponses(Provider):
         native: list[Any] = []
         said: list[str] = []
         for position, item in enumerate(items):
+            native.append(_without_nulls(plain(item)))
             kind = get(item, "type")
             if not isinstance(kind, str):
                 raise unread(f"output item {position} has no type", item)
@@ -69,9 +77,7 @@ class OpenAIResponses(Provider):
                         id_text(get(item, "call_id")), name if isinstance(name, str) else "", get(item, "arguments")
                     )
                 )
-                native.append(None)  # its place; what stands there is made from the call
             else:
-                native.append(plain(item))
                 parts = items_of(get(item, "content"), "an item's content") if kind == "message" else ()
                 said.extend(text for part in parts if isinstance(text := get(part, "text"), str))
         return Reply(calls, "".join(said) or None, native)
@@ -90,11 +96,26 @@ class OpenAIResponses(Provider):
         if reply.native is None:
             return [*([{"role": "assistant", "content": reply.text}] if reply.text else []), *made]
         calls = iter(made)
-        return [next(calls) if item is None else item for item in reply.native]
+        return [_again(item, next(calls)) if item["type"] == "function_call" else item for item in reply.native]
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One item for each call; parts are content of its output."""
         return [{"type": "function_call_output", "call_id": answer.id, "output": _output(answer)} for answer in answers]
+
+
+def _again(item: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    """A call's item with what the result is sent under; under another id it is not the API's item any more."""
+    own = item if item.get("call_id") == made["call_id"] else {k: v for k, v in item.items() if k != "id"}
+    return {**own, **made}
+
+
+def _without_nulls(value: Any) -> Any:
+    """As the SDK's objects are dumped: the API gives nulls that it does not take."""
+    if is_array(value):
+        return [_without_nulls(item) for item in value]
+    if not is_object(value):
+        return value
+    return {key: _without_nulls(item) for key, item in value.items() if item is not None}
 
 
 def _output(answer: Answer) -> Any:
@@ -106,6 +127,8 @@ def _output(answer: Answer) -> Any:
 def _content(part: Part) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
+    if not part.data or (isinstance(part, Image) and part.media_type not in _IMAGES):
+        return {"type": "input_text", "text": str(part)}
     if isinstance(part, Image):
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     return {"type": "input_file", "filename": part.name, "file_data": data_url(part)}
