@@ -35,7 +35,7 @@ class Anthropic(Provider):
     """The format of Anthropic's Messages endpoint.
 
     Thinking and every other block of the response are said again as they came: the API checks their
-    signatures.
+    signatures, and who made a call.
     """
 
     name = "anthropic"
@@ -70,7 +70,7 @@ class Anthropic(Provider):
                 calls.append(
                     CallRecord(id_text(get(block, "id")), name if isinstance(name, str) else "", get(block, "input"))
                 )
-                native.append(None)  # its place; what stands there is made from the call
+                native.append(plain(block))
                 continue
             text = get(block, "text") if kind == "text" else None
             if text is not None and not str(text).strip():
@@ -96,12 +96,19 @@ class Anthropic(Provider):
             content = [*said, *made]
         else:
             calls = iter(made)
-            content = [next(calls) if block is None else block for block in reply.native]
+            content = [
+                {**_without_nulls(block), **next(calls)} if block["type"] == "tool_use" else block
+                for block in reply.native
+            ]
         return [{"role": "assistant", "content": content}] if content else []
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
+
+
+def _without_nulls(block: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if value is not None}
 
 
 def _result(answer: Answer) -> dict[str, Any]:
@@ -116,9 +123,11 @@ def _result(answer: Answer) -> dict[str, Any]:
 
 
 def _content(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text) or not part.data:  # the API takes no empty data
+        return {"type": "text", "text": str(part)}
     if isinstance(part, Image) and part.media_type in _IMAGES:
         return {"type": "image", "source": _source(part.media_type, part.data)}
-    if not isinstance(part, Text | Image) and part.media_type == "application/pdf":
+    if not isinstance(part, Image) and part.media_type == "application/pdf":
         return {"type": "document", "title": part.name, "source": _source(part.media_type, part.data)}
     return {"type": "text", "text": str(part)}
 
