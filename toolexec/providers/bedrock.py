@@ -6,6 +6,7 @@ The rules are those of https://docs.aws.amazon.com/bedrock/latest/APIReference/A
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -71,7 +72,7 @@ class Bedrock(Provider):
         said: list[str] = []
         for block in items_of(get(message, "content"), "a message's content"):
             use = get(block, "toolUse")
-            if use is not None:
+            if use is not None and get(use, "type") != "server_tool_use":  # that one is answered already
                 name = get(use, "name")
                 calls.append(
                     CallRecord(id_text(get(use, "toolUseId")), name if isinstance(name, str) else "", get(use, "input"))
@@ -107,14 +108,16 @@ class Bedrock(Provider):
 def _result(answer: Answer) -> dict[str, Any]:
     return {
         "toolUseId": answer.id,
-        "content": [_content(part, number) for number, part in enumerate(answer.parts, 1) if str(part).strip()],
+        "content": [
+            _content(part, f"{answer.id} {number}") for number, part in enumerate(answer.parts) if str(part).strip()
+        ],
         "status": "success" if answer.ok else "error",
     }
 
 
-def _content(part: Part, number: int) -> dict[str, Any]:
-    if isinstance(part, Text):
-        return {"text": part.text}
+def _content(part: Part, place: str) -> dict[str, Any]:
+    if isinstance(part, Text) or not part.data:  # the API takes no empty data
+        return {"text": str(part)}
     kind = part.media_type.partition("/")[2]
     if isinstance(part, Image):
         if kind not in _IMAGES:
@@ -122,7 +125,7 @@ def _content(part: Part, number: int) -> dict[str, Any]:
         return {"image": {"format": kind, "source": {"bytes": part.data}}}
     if part.media_type not in _DOCUMENTS:
         return {"text": str(part)}
-    # Its names take few characters, no two of them the same in one message.
-    name = re.sub(r"[^a-zA-Z0-9 ()\[\]-]+|\s+", " ", part.name).strip() or "file"
-    document = {"format": _DOCUMENTS[part.media_type], "name": f"{name[:190]} {number}", "source": {"bytes": part.data}}
-    return {"document": document}
+    # Its names take few characters, one blank in a row, and no two are the same in one conversation.
+    name = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
+    name = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
+    return {"document": {"format": _DOCUMENTS[part.media_type], "name": name, "source": {"bytes": part.data}}}
