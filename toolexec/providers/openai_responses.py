@@ -29,7 +29,6 @@ from toolexec.providing import (
     unread,
 )
 
-
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
