@@ -187,7 +187,8 @@ def test_a_whole_loop_with_the_client() -> None:
         messages: list[Any] = [ASKED]
         statuses: list[list[str]] = []
         while True:
-            reply = client.chat.completions.create(model="m", messages=messages, tools=ctx.declarations())
+            tools: Any = ctx.declarations()
+            reply = client.chat.completions.create(model="m", messages=messages, tools=tools)
             if reply.choices[0].message.tool_calls is None:
                 break
             if len(reply.choices[0].message.tool_calls) == 6:
