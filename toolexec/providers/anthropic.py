@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
@@ -38,8 +38,8 @@ class Anthropic(Provider):
     signatures, and who made a call.
     """
 
-    name = "anthropic"
-    legal_id = re.compile(r"[a-zA-Z0-9_-]+")
+    name: ClassVar[str] = "anthropic"
+    legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r"[a-zA-Z0-9_-]+")
 
     __slots__ = ()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
@@ -47,8 +47,8 @@ class Bedrock(Provider):
     Every block of the response is said again as it came, reasoning with its signature included.
     """
 
-    name = "bedrock"
-    legal_id = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+    name: ClassVar[str] = "bedrock"
+    legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 
     __slots__ = ()
 
@@ -126,6 +126,6 @@ def _content(part: Part, place: str) -> dict[str, Any]:
     if part.media_type not in _DOCUMENTS:
         return {"text": str(part)}
     # Its names take few characters, one blank in a row, and no two are the same in one conversation.
-    name = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
-    name = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
+    name: ClassVar[str] = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
+    name: ClassVar[str] = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
     return {"document": {"format": _DOCUMENTS[part.media_type], "name": name, "source": {"bytes": part.data}}}

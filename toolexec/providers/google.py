@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from toolexec.providing import (
     Answer,
@@ -51,9 +51,9 @@ class Google(Provider):
     A call has an id here only where the model sent one; results go by order and name.
     """
 
-    name = "google"
-    legal_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
-    needs_ids = False
+    name: ClassVar[str] = "google"
+    legal_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+    needs_ids: ClassVar[bool] = False
 
     __slots__ = ()
 

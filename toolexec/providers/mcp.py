@@ -6,7 +6,7 @@ The rules are those of https://modelcontextprotocol.io/specification/2025-06-18/
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from toolexec.providing import (
@@ -32,8 +32,8 @@ class MCP(Provider):
     else the bare result.
     """
 
-    name = "mcp"
-    needs_ids = False
+    name: ClassVar[str] = "mcp"
+    needs_ids: ClassVar[bool] = False
 
     __slots__ = ()
 

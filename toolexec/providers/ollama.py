@@ -6,7 +6,7 @@ The rules are those of https://github.com/ollama/ollama/blob/main/docs/api.md (G
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
@@ -29,8 +29,8 @@ class Ollama(Provider):
     kind and size.
     """
 
-    name = "ollama"
-    needs_ids = False
+    name: ClassVar[str] = "ollama"
+    needs_ids: ClassVar[bool] = False
 
     __slots__ = ()
 

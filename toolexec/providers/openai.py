@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
@@ -31,8 +31,8 @@ class OpenAI(Provider):
     A tool's result is text here: images and files are stated by kind and size.
     """
 
-    name = "openai"
-    legal_id = re.compile(r".{1,40}", re.DOTALL)
+    name: ClassVar[str] = "openai"
+    legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r".{1,40}", re.DOTALL)
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ def _call(entry: object, position: int) -> CallRecord:
     if not _has_parts(entry):
         raise unread(f"tool call {position} is no call", entry)
     function = get(entry, "function")
-    name = get(function, "name")
+    name: ClassVar[str] = get(function, "name")
     return CallRecord(id_text(get(entry, "id")), name if isinstance(name, str) else "", get(function, "arguments"))
 
 

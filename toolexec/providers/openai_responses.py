@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
@@ -39,8 +39,8 @@ class OpenAIResponses(Provider):
     reasoning is missing, and reasoning without the call that followed it.
     """
 
-    name = "openai-responses"
-    legal_id = re.compile(r".{1,64}", re.DOTALL)
+    name: ClassVar[str] = "openai-responses"
+    legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r".{1,64}", re.DOTALL)
 
     __slots__ = ()
 
