@@ -126,6 +126,6 @@ def _content(part: Part, place: str) -> dict[str, Any]:
     if part.media_type not in _DOCUMENTS:
         return {"text": str(part)}
     # Its names take few characters, one blank in a row, and no two are the same in one conversation.
-    name: ClassVar[str] = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
-    name: ClassVar[str] = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
+    name = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
+    name = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
     return {"document": {"format": _DOCUMENTS[part.media_type], "name": name, "source": {"bytes": part.data}}}

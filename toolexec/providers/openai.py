@@ -96,7 +96,7 @@ def _call(entry: object, position: int) -> CallRecord:
     if not _has_parts(entry):
         raise unread(f"tool call {position} is no call", entry)
     function = get(entry, "function")
-    name: ClassVar[str] = get(function, "name")
+    name = get(function, "name")
     return CallRecord(id_text(get(entry, "id")), name if isinstance(name, str) else "", get(function, "arguments"))
 
 
