@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolexec._arguments import excerpt
 from toolexec._errors import FormatError
-from toolexec._json import is_object
+from toolexec._json import is_object, legal_text
 
 
 class CallRecord(NamedTuple):
@@ -25,6 +25,11 @@ class CallRecord(NamedTuple):
     name: str
     arguments: Any
 
+    @classmethod
+    def of(cls, id: object, name: object, arguments: object) -> CallRecord:
+        """From what stands in a response, whatever that is."""
+        return cls(None if id is None else str(id), name if isinstance(name, str) else "", arguments)
+
 
 def call_dict(entry: object, position: int) -> CallRecord:
     """One call of a plain list: ``{"id", "name", "arguments"}``, or as OpenAI nests it.
@@ -36,18 +41,13 @@ def call_dict(entry: object, position: int) -> CallRecord:
         raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
     nested = entry.get("function")
     if is_object(nested) and isinstance(nested.get("name"), str) and nested["name"]:
-        return CallRecord(id_text(entry.get("id")), nested["name"], nested.get("arguments"))
+        return CallRecord.of(entry.get("id"), nested["name"], nested.get("arguments"))
     name = entry.get("name")
     if not isinstance(name, str):
         raise FormatError(
             f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}"
         )
-    return CallRecord(id_text(entry.get("id")), name, entry.get("arguments"))
-
-
-def id_text(value: object) -> str | None:
-    """An id as the engine keeps it."""
-    return None if value is None else str(value)
+    return CallRecord.of(entry.get("id"), name, entry.get("arguments"))
 
 
 def unique_ids(given: Iterable[str | None], takes: re.Pattern[str] | None, *, needed: bool) -> list[str | None]:
@@ -70,8 +70,3 @@ def unique_ids(given: Iterable[str | None], takes: re.Pattern[str] | None, *, ne
         seen.add(wanted)
         unique.append(wanted)
     return unique
-
-
-def legal_text(text: str) -> str:
-    """The text without lone surrogates: a str may hold them, a request body may not."""
-    return text if text.isascii() else text.encode(errors="replace").decode()

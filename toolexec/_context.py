@@ -20,7 +20,7 @@ from toolexec._formats import declarer, format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
-from toolexec._inject import check_deps, injectable
+from toolexec._inject import check_deps, check_injected, injectable
 from toolexec._interrupt_when import interrupt_when
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
@@ -77,6 +77,7 @@ class Context:
                 have one name.
             UnknownStrategy, StrategyUnavailable: The strategy, or a tool's own, cannot run here.
             FormatError: There is no such provider.
+            ToolexecError: A tool has a parameter that is to be filled from ``deps``, and it is not in there.
         """
         chosen(strategy)
         self._provider = None if provider is None else format_of(provider)
@@ -103,6 +104,7 @@ class Context:
         chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
         self.functions[function.name] = function
         self._render(function)  # types that have no JSON form are found here, never at a call
+        check_injected(function.name, function._parameters.injected, self, self._deps)
         if self._provider is not None:
             self._provider.adapt_function(function)  # likewise what the provider cannot express
 

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from toolexec._errors import StrategyUnavailable, ToolexecError, UnknownStrategy
-from toolexec._points import points
+from toolexec._points import Unusable, load_point, points
 from toolexec._strategy import API_VERSION, Strategy
 
 GROUP = "toolexec.strategies"
@@ -23,10 +23,6 @@ def installed() -> tuple[str, ...]:
     return tuple(sorted(points(GROUP)))
 
 
-class _Unusable(Exception):
-    """Why the class behind a name cannot be had, in words."""
-
-
 def load(name: str) -> type[Strategy]:
     """The class behind a name.
 
@@ -36,7 +32,7 @@ def load(name: str) -> type[Strategy]:
     """
     try:
         return _find(name)
-    except _Unusable as exc:
+    except Unusable as exc:
         raise StrategyUnavailable(name, str(exc), available(without=name)) from exc.__cause__
 
 
@@ -48,17 +44,7 @@ def _find(name: str) -> type[Strategy]:
     point = points(GROUP).get(name) if isinstance(name, str) else None
     if point is None:
         raise UnknownStrategy(name, installed())
-    try:
-        cls: Any = point.load()
-    except Exception as exc:
-        # Whatever its module raises: the others must still be found, and named as alternatives.
-        raise _Unusable(f"importing it failed ({type(exc).__name__}: {exc})") from exc
-    if not (isinstance(cls, type) and issubclass(cls, Strategy)):
-        raise _Unusable(f"{point.value} is no subclass of toolexec.Strategy")
-    if cls.api_version != API_VERSION:
-        raise _Unusable(
-            f"it speaks version {cls.api_version} of the strategy protocol, this toolexec version {API_VERSION}"
-        )
+    cls: type[Strategy] = load_point(point, Strategy, API_VERSION)
     _classes[name] = cls
     return cls
 
@@ -67,7 +53,7 @@ def why_not(name: str) -> str | None:
     """Why a strategy cannot run here, or None when it can."""
     try:
         return _find(name).unavailable()
-    except _Unusable as exc:
+    except Unusable as exc:
         return str(exc)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolexec._errors import FormatError
-from toolexec._points import points
+from toolexec._points import Unusable, load_point, points
 from toolexec._provider import PROVIDER_API_VERSION, Provider
 
 GROUP = "toolexec.providers"
@@ -39,18 +39,10 @@ def named(name: str, *, strict: bool = False) -> Provider:
             f"Providers are found through the {GROUP!r} entry-point group."
         )
     try:
-        cls: Any = point.load()
-    except Exception as exc:
-        # Whatever its module raises: it is a third party's.
-        raise FormatError(f"the provider {name!r} cannot be imported ({type(exc).__name__}: {exc})") from exc
-    if not (isinstance(cls, type) and issubclass(cls, Provider)):
-        raise FormatError(f"the provider {name!r}: {point.value} is no subclass of toolexec.Provider")
-    if cls.api_version != PROVIDER_API_VERSION:
-        raise FormatError(
-            f"the provider {name!r} speaks version {cls.api_version} of the provider protocol, "
-            f"this toolexec version {PROVIDER_API_VERSION}"
-        )
-    return _shared.setdefault((name, strict), cls(strict=strict))
+        made = load_point(point, Provider, PROVIDER_API_VERSION)(strict=strict)
+    except (Unusable, TypeError) as exc:  # the latter where one of its methods is missing
+        raise FormatError(f"the provider {name!r} cannot be used: {exc}") from exc
+    return _shared.setdefault((name, strict), made)
 
 
 def format_of(choice: Any) -> Provider:

@@ -131,7 +131,7 @@ def missing(param: Param, context: Any, deps: Mapping[Any, Any]) -> str | None:
 
 
 def check_injected(tool: str, params: Sequence[Param], context: Any, deps: Mapping[Any, Any]) -> None:
-    """Refuse to start a call that has a parameter nothing can fill.
+    """Refuse a tool, or a call that is in no Context, that has a parameter nothing can fill.
 
     Raises:
         ToolexecError: It names tool and parameter, and what would fill it.
@@ -140,8 +140,8 @@ def check_injected(tool: str, params: Sequence[Param], context: Any, deps: Mappi
         lacking = missing(param, context, deps)
         if lacking is not None and param.required:
             raise ToolexecError(
-                f"tool {tool!r}: parameter {param.name!r} is filled from {lacking}, and this call has none; "
-                "start it through a Context that has"
+                f"tool {tool!r}: parameter {param.name!r} is filled from {lacking}, and there is none; "
+                "give it to a Context that has"
             )
 
 

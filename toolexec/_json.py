@@ -36,6 +36,11 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def legal_text(text: str) -> str:
+    """The text without lone surrogates: a str may hold them, a request body may not."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def encode(value: Any) -> str:
     """JSON text for ``value``: never raises, never has a bare NaN, always encodes as UTF-8.
 

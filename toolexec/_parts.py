@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from toolexec._json import is_list
+from toolexec._json import is_list, legal_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,23 @@ def parts_of(value: Any) -> list[Part] | None:
     """The parts that a result is made of, or None when it is a value like any other.
 
     Parts are one Text, Image or File, or a list of them and of strings with at least one of them in it.
+    Their texts and names are fit for a request body.
     """
     # The exact classes: a value's own __class__ is the tool's code.
     if type(value) in _KINDS:
-        return [value]
+        return [_legal(value)]
     if not is_list(value) or not any(type(item) in _KINDS for item in value):
         return None
     if not all(type(item) in _KINDS or type(item) is str for item in value):
         return None
-    return [Text(item) if type(item) is str else item for item in value]
+    return [_legal(Text(item) if type(item) is str else item) for item in value]
+
+
+def _legal(part: Any) -> Part:
+    if type(part) is Text:
+        return Text(legal_text(part.text))
+    # A name that came from a folder may hold what is no text.
+    return replace(part, name=legal_text(part.name)) if type(part) is File else part
 
 
 def _media_type(path: str | Path) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from toolexec._arguments import excerpt, kind_of, parse
-from toolexec._calls import CallRecord, legal_text
+from toolexec._calls import CallRecord
 from toolexec._errors import DeclarationError, FormatError
-from toolexec._json import encode, is_array, is_object
+from toolexec._json import encode, is_array, is_object, legal_text
 from toolexec._parts import Part
 
 PROVIDER_API_VERSION = 1
@@ -41,6 +42,16 @@ class Reply(NamedTuple):
     native: Any = None
 
 
+class Asked(NamedTuple):
+    """In ``Reply.native``, where a call stood among what else the model said.
+
+    Attributes:
+        own: What its item has beside id, name and arguments.
+    """
+
+    own: Mapping[str, Any] = {}
+
+
 class Answer(NamedTuple):
     """What one call is answered with.
 
@@ -64,7 +75,7 @@ class Answer(NamedTuple):
         return "\n".join(str(part) for part in self.parts)
 
 
-class Provider:
+class Provider(ABC):
     """A provider's format: declarations out, calls in, results out.
 
     It is found by its name through the entry-point group ``toolexec.providers``, and holds nothing of a
@@ -94,6 +105,7 @@ class Provider:
 
     # To be written for each format
 
+    @abstractmethod
     def declare(self, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
         """The declaration of one tool.
 
@@ -105,27 +117,26 @@ class Provider:
         Raises:
             ValueError: The schema cannot be expressed; why, in words.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def recognises(self, response: object) -> bool:
         """Whether ``response`` looks like one of this format; looks at little and raises nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, response: object) -> Reply:
         """Take a response apart.
 
         Raises:
             FormatError: It is none; the text shows what was seen.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """What the model said, as a request takes it back, its calls under the ids and names of ``answers``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """The results of all calls of one response, in call order, as a request takes them; there is one at least."""
-        raise NotImplementedError
 
     def together(self, declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """All declarations as a request takes them: as they are, unless the format wraps them."""
@@ -200,6 +211,16 @@ def items_of(value: object, what: str) -> Sequence[Any]:
     if not is_array(value):
         raise FormatError(f"{what} is {excerpt(repr(value))}: it has to be a list")
     return value
+
+
+def said_again(
+    native: Sequence[Any],
+    made: Sequence[Mapping[str, Any]],
+    join: Callable[[Mapping[str, Any], Mapping[str, Any]], Any] = lambda own, made: {**own, **made},
+) -> list[Any]:
+    """What the model said, with the calls as they were ``made`` in the places of the ``Asked`` ones."""
+    calls = iter(made)
+    return [join(item.own, next(calls)) if isinstance(item, Asked) else item for item in native]
 
 
 def arguments_object(arguments: Any) -> dict[str, Any]:

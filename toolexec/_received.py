@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,8 @@ class Received:
 
     def _reply_for(self, provider: Provider) -> Reply:
         own = self.provider is not None and self.provider.name == provider.name
-        return self.reply if own else self.reply._replace(native=None)
+        # A copy: what is given out is the caller's to add to, a mark for its cache say.
+        return self.reply._replace(native=copy.deepcopy(self.reply.native) if own else None)
 
     def _answers(self, provider: Provider, tools: Iterable[str]) -> list[Answer]:
         ids = self._ids.get(provider.name)
@@ -60,9 +62,8 @@ class Received:
             given = [record.id for record in self.reply.calls]
             made = unique_ids(given, provider.legal_id, needed=provider.needs_ids)
             ids = self._ids.setdefault(provider.name, made)
-        available: Callable[[], list[str]] = lambda: [provider.rename(name) for name in tools]  # noqa: E731
         return [
-            Answer(call_id, provider.rename(function.name), record.arguments, *_result(function, available))
+            Answer(call_id, provider.rename(function.name), record.arguments, *_result(function, provider, tools))
             for call_id, function, record in zip(ids, self.functions, self.reply.calls, strict=True)
         ]
 
@@ -124,7 +125,7 @@ def _parsed(text: str | bytes | bytearray) -> object:
         raise FormatError(f"a response that is no JSON ({exc}): {excerpt(repr(text))}") from None
 
 
-def _result(function: Function, available: Callable[[], list[str]]) -> tuple[list[Part], bool]:
+def _result(function: Function, provider: Provider, tools: Iterable[str]) -> tuple[list[Part], bool]:
     ret = function._return
     if ret is None:
         raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
@@ -133,5 +134,5 @@ def _result(function: Function, available: Callable[[], list[str]]) -> tuple[lis
         if parts is not None and any(str(part).strip() for part in parts):
             return parts, True
     if ret.status == "unknown_tool":
-        ret = replace(ret, value={**ret.value, "available": available()})
+        ret = replace(ret, value={**ret.value, "available": [provider.rename(name) for name in tools]})
     return [Text(render(ret, json=function._definition.json))], ret.ok

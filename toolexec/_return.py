@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from toolexec._errors import ForeignError, ToolFailed
-from toolexec._json import class_name, encode, to_plain
+from toolexec._json import class_name, encode, legal_text, to_plain
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._parts import parts_of
 
@@ -179,8 +179,7 @@ def render(ret: Return, *, backtrace: bool = False, json: Json = AS_WRITTEN) -> 
         value = _encoded(value, json.encode)
     if issubclass(type(value), str):
         value = "".join([value])  # noqa: FLY002 - a str and no subclass of it, whose methods may do anything
-        # A lone surrogate is legal in a str and in no request body.
-        return value.encode(errors="replace").decode() if value.strip() else encode(value)
+        return legal_text(value) if value.strip() else encode(value)
     if ret.status != "ok" and type(value) is dict and not backtrace:
         value = {key: item for key, item in cast("dict[str, Any]", value).items() if key != "backtrace"}
     return encode(value)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 
-from toolexec._calls import CallRecord, id_text
+from toolexec._calls import CallRecord
 from toolexec._errors import FormatError
 from toolexec._json import is_array, is_object
 from toolexec._parts import File, Image, Part, Text
 from toolexec._provider import (
     PROVIDER_API_VERSION,
     Answer,
+    Asked,
     Described,
     Provider,
     Reply,
@@ -20,6 +21,7 @@ from toolexec._provider import (
     inlined,
     items_of,
     plain,
+    said_again,
     text_of,
     unread,
 )
@@ -28,6 +30,7 @@ from toolexec._schema import strict_form
 __all__ = [
     "PROVIDER_API_VERSION",
     "Answer",
+    "Asked",
     "CallRecord",
     "Described",
     "File",
@@ -42,12 +45,12 @@ __all__ = [
     "base64_text",
     "data_url",
     "get",
-    "id_text",
     "inlined",
     "is_array",
     "is_object",
     "items_of",
     "plain",
+    "said_again",
     "strict_form",
     "text_of",
     "unread",

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+import pytest
+
 
 class JsonServer:
     """Answers each request with the next of ``answers``, or with 400 and the reason why it is refused.
@@ -22,6 +24,7 @@ class JsonServer:
         self.faults: list[str] = []
         self._check = check
         self._answers = iter(answers)
+        self._patch = pytest.MonkeyPatch()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -51,10 +54,14 @@ class JsonServer:
             self._check(body)
         except (AssertionError, KeyError, TypeError, ValueError) as exc:
             self.faults.append(f"{type(exc).__name__}: {exc}")
-            return 400, {"error": {"code": 400, "message": str(exc), "status": "INVALID_ARGUMENT"}}
+            # Wherever a client looks for the reason.
+            error = {"code": 400, "type": "invalid_request_error", "status": "INVALID_ARGUMENT", "message": str(exc)}
+            return 400, {"type": "error", "message": str(exc), "error": error}
         return 200, next(self._answers)
 
     def __enter__(self) -> Self:
+        for name in ("NO_PROXY", "no_proxy"):
+            self._patch.setenv(name, "127.0.0.1")
         self._thread.start()
         return self
 
@@ -62,3 +69,4 @@ class JsonServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+        self._patch.undo()

@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
-
-import pytest
 
 import toolexec as tx
 
@@ -124,55 +121,3 @@ def what(functions: Sequence[tx.Function]) -> list[tuple[str | None, str, Any]]:
         (fn.id, fn.name, json.loads(fn.arguments) if isinstance(fn.arguments, str) else fn.arguments)
         for fn in functions
     ]
-
-
-@dataclass
-class Loopback:
-    """A provider on the loopback: it checks every request and gives one canned response after another."""
-
-    check: Callable[[dict[str, Any]], None]
-    responses: list[dict[str, Any]]
-    url: str = ""
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        self.bodies.append(body)
-        try:
-            self.check(body)
-        except (AssertionError, ValueError) as exc:
-            self.refused.append(str(exc))
-            return 400, {"message": str(exc), "type": "error", "error": {"type": "invalid_request_error"}}
-        return 200, self.responses[len(self.bodies) - 1]
-
-
-@contextlib.contextmanager
-def serving(check: Callable[[dict[str, Any]], None], responses: list[dict[str, Any]]) -> Iterator[Loopback]:
-    loopback = Loopback(check, responses)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            status, said = loopback.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            data = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    loopback.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        patch.setenv("no_proxy", "127.0.0.1")
-        try:
-            yield loopback
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()

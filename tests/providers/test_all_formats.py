@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 import toolexec as tx
 from provider_formats import PROVIDERS, WITH_FLAG, WITH_IDS, Call, call_ids, response, results
+from providers import outcome_tools
 from toolexec._formats import named
 
 every = pytest.mark.parametrize("provider", PROVIDERS)
@@ -346,6 +347,49 @@ def test_what_stands_beside_the_calls_is_said_again_as_it_came() -> None:
     ctx = received("ollama", Call("a", {"x": 1}))
     ctx.wait()
     assert "hm" == ctx.turn()[0]["thinking"]
+
+
+@every
+def test_what_is_given_out_is_the_callers_to_change(provider: str) -> None:
+    """People mark blocks for a provider's cache."""
+    sent = response(provider, Call("a", {"x": 1}, "c1"))
+    before = copy.deepcopy(sent)
+    ctx = tx.Context(TOOLS, strategy="sequential")
+    ctx.receive(sent)
+    ctx.wait()
+    turn = copy.deepcopy(ctx.turn())
+    for message in ctx.turn():
+        for value in message.values():
+            for part in value if isinstance(value, list) else ():
+                part["cache_control"] = {"type": "ephemeral"}
+        message.clear()
+
+    assert (before, turn) == (sent, ctx.turn())
+
+
+@every
+@pytest.mark.parametrize("strategy", ["sequential", "thread", "asyncio", "trio", "fork", "interpreter"])
+def test_parts_come_from_wherever_the_tool_ran(provider: str, strategy: str) -> None:
+    try:
+        ctx = tx.Context([outcome_tools.mixed], strategy=strategy)
+    except tx.StrategyUnavailable as exc:
+        pytest.skip(str(exc))
+    ctx.receive(response(provider, Call("mixed", {}, "c1")))
+    returns = ctx.wait()
+
+    assert outcome_tools.mixed() == returns[0].value
+    assert "see:" in results(provider, ctx.messages())[0].text
+
+
+@every
+def test_what_no_request_may_hold_is_replaced_in_parts_too(provider: str) -> None:
+    parts = ["half \ud800 a pair", tx.Text("\udc80"), tx.File(b"%PDF", "application/pdf", "\udcff.pdf")]
+    ctx = tx.Context([tx.as_tool(lambda: parts, name="odd")], strategy="sequential")
+    ctx.receive(response(provider, Call("odd", {}, "c1")))
+    ctx.wait()
+
+    assert "half ? a pair" in results(provider, ctx.messages())[0].text
+    json.dumps(ctx.messages(), ensure_ascii=False, default=repr).encode()
 
 
 @every

@@ -12,7 +12,8 @@ from anthropic.types import Message, MessageParam, ToolParam
 from pydantic import TypeAdapter
 
 import toolexec as tx
-from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, serving, what
+from providers.json_server import JsonServer
+from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, what
 from providers.strict_anthropic import check_request
 
 MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
@@ -213,7 +214,7 @@ def test_a_renamed_tool_is_found_again() -> None:
 def test_a_whole_loop_with_the_client() -> None:
     more = response(THINKING, *calls("toolu_8", "toolu_9"))
     with (
-        serving(check_request, [six(), more, response({"type": "text", "text": "done"})]) as server,
+        JsonServer(check_request, [six(), more, response({"type": "text", "text": "done"})]) as server,
         anthropic.Anthropic(base_url=server.url, api_key="x", max_retries=0) as client,
         context(provider="anthropic") as ctx,
     ):
@@ -231,7 +232,7 @@ def test_a_whole_loop_with_the_client() -> None:
                 statuses.append([ret.status for ret in ctx.wait()])
             messages += ctx.turn()
 
-    assert ([], ["done"]) == (server.refused, [block.text for block in reply.content if block.type == "text"])
+    assert ([], ["done"]) == (server.faults, [block.text for block in reply.content if block.type == "text"])
     assert [STATUSES, ["ok", "ok"]] == statuses
     assert [1, 3, 5] == [len(body["messages"]) for body in server.bodies]
     assert [THINKING, HIDDEN, SAID] == server.bodies[2]["messages"][1]["content"][:3]

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import toolexec as tx
-from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, serving, what
+from providers.json_server import JsonServer
+from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, what
 from providers.strict_bedrock import check_request
 
 # Without stubs.
@@ -251,7 +252,7 @@ def test_a_whole_loop_with_the_client() -> None:
     on_the_wire = {"reasoningContent": {"redactedContent": base64.b64encode(b"\x00\xff").decode()}}
     more = response(on_the_wire, call("give", {"kind": "mixed"}, "m"), call("give", {"kind": "pdf"}, "n"))
     with (
-        serving(check_request, [six(), more, response({"text": "done"})]) as server,
+        JsonServer(check_request, [six(), more, response({"text": "done"})]) as server,
         client_of(server.url) as client,
         context(provider="bedrock") as ctx,
     ):
@@ -268,7 +269,7 @@ def test_a_whole_loop_with_the_client() -> None:
                 statuses.append([ret.status for ret in ctx.wait()])
             messages += ctx.turn()
 
-    assert ([], [{"text": "done"}]) == (server.refused, reply["output"]["message"]["content"])
+    assert ([], [{"text": "done"}]) == (server.faults, reply["output"]["message"]["content"])
     assert [STATUSES, ["ok", "ok"]] == statuses
     assert [1, 3, 5] == [len(body["messages"]) for body in server.bodies]
     assert on_the_wire == server.bodies[2]["messages"][3]["content"][0]

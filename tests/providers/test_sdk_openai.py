@@ -12,7 +12,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessageParam, ChatCo
 from pydantic import TypeAdapter
 
 import toolexec as tx
-from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, serving, what
+from providers.json_server import JsonServer
+from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, what
 from providers.strict_openai import check_request
 
 MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
@@ -180,7 +181,7 @@ def test_a_renamed_tool_is_found_again() -> None:
 def test_a_whole_loop_with_the_client() -> None:
     replies = [six(), response(call("add", '{"x": 4}', "call_0"), call("add", '{"x": 5}', "call_0"))]
     with (
-        serving(check_request, [*replies, response(content="done")]) as server,
+        JsonServer(check_request, [*replies, response(content="done")]) as server,
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client,
         context(provider="openai") as ctx,
     ):
@@ -198,7 +199,7 @@ def test_a_whole_loop_with_the_client() -> None:
                 statuses.append([ret.status for ret in ctx.wait()])
             messages += ctx.turn()
 
-    assert ([], "done") == (server.refused, reply.choices[0].message.content)
+    assert ([], "done") == (server.faults, reply.choices[0].message.content)
     assert [STATUSES, ["ok", "ok"]] == statuses
     assert [1, 8, 11] == [len(body["messages"]) for body in server.bodies]
 

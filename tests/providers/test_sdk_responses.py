@@ -12,7 +12,8 @@ from openai.types.responses import FunctionToolParam, Response, ResponseInputIte
 from pydantic import TypeAdapter
 
 import toolexec as tx
-from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, serving, what
+from providers.json_server import JsonServer
+from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, what
 from providers.strict_responses import check_request
 
 ITEMS: TypeAdapter[Any] = TypeAdapter(list[ResponseInputItemParam])
@@ -222,7 +223,7 @@ def test_a_whole_loop_with_the_client() -> None:
     more = [call("add", '{"x": 4}', "call_8", "fc_8"), call("add", '{"x": 5}', "call_9", "fc_9")]
     done = {**SAID, "id": "msg_2", "content": [{"type": "output_text", "text": "done", "annotations": []}]}
     with (
-        serving(check_request, [six(), response(again, *more), response(done)]) as server,
+        JsonServer(check_request, [six(), response(again, *more), response(done)]) as server,
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client,
         context(provider="openai-responses") as ctx,
     ):
@@ -241,7 +242,7 @@ def test_a_whole_loop_with_the_client() -> None:
                 statuses.append([ret.status for ret in ctx.wait()])
             items += ctx.turn()
 
-    assert ([], "done") == (server.refused, reply.output_text)
+    assert ([], "done") == (server.faults, reply.output_text)
     assert [STATUSES, ["ok", "ok"]] == statuses
     assert [1, 15, 20] == [len(body["input"]) for body in server.bodies]
     assert REASONING == server.bodies[2]["input"][1]

@@ -128,10 +128,21 @@ def test_any_mapping_will_do_and_its_keys_become_text() -> None:
     assert {"1": "a"} == parse(types.MappingProxyType({1: "a"}))
 
 
-@pytest.mark.parametrize("raw", ['{"a": 1, "a": 2}', '{"x": {"b": 1, "b": 1}}'])
+# In the third, an escaped colon stands in for the one that went with the lost key.
+@pytest.mark.parametrize(
+    "raw", ['{"a": 1, "a": 2}', '{"x": {"b": 1, "b": 1}}', '{"a": 1, "a": "\\u003a"}', '{"a": 1, "a": "\\u003A"}']
+)
 def test_a_key_that_is_there_twice_is_refused(raw: str) -> None:
     with pytest.raises(ArgumentsError, match="is there twice"):
         parse(raw)
+
+
+def test_one_of_very_many_keys_is_found_at_once() -> None:
+    """Looked for anew for each key, it would take minutes, and the limit of this test."""
+    keys = ", ".join(f'"k{number}": 1' for number in range(150_000))
+
+    with pytest.raises(ArgumentsError, match="'k149999' is there twice"):
+        parse(f'{{{keys}, "k149999": 2}}')
 
 
 @pytest.mark.parametrize("raw", ['{"x": 1e400}', '{"x": [-1e999]}'])

@@ -287,9 +287,18 @@ def stand(gate: Gate, seen: list[str]) -> None:
     """Stay until interrupted."""
     call = tx.current_call()
     assert call is not None
-    with call.on_interrupt(lambda: seen.append("interrupted")):  # not after the block: it may end by an Interrupt
+    told = threading.Event()
+
+    def tell() -> None:
+        seen.append("interrupted")
+        told.set()
+
+    with call.on_interrupt(tell):
         gate.arrive()
-        call.wait_interrupted()
+        try:
+            told.wait(30)
+        finally:
+            told.wait(30)  # the Interrupt may be raised before the callback has begun, and a block left then has none
 
 
 async def astand(gate: Gate, seen: list[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Asked,
     CallRecord,
     Image,
     Part,
@@ -21,9 +22,9 @@ from toolexec.providing import (
     arguments_object,
     base64_text,
     get,
-    id_text,
     items_of,
     plain,
+    said_again,
     strict_form,
     unread,
 )
@@ -66,11 +67,8 @@ class Anthropic(Provider):
             if not isinstance(kind, str):
                 raise unread(f"content block {position} has no type", block)
             if kind == "tool_use":
-                name = get(block, "name")
-                calls.append(
-                    CallRecord(id_text(get(block, "id")), name if isinstance(name, str) else "", get(block, "input"))
-                )
-                native.append(plain(block))
+                calls.append(CallRecord.of(get(block, "id"), get(block, "name"), get(block, "input")))
+                native.append(Asked({key: value for key, value in plain(block).items() if value is not None}))
                 continue
             text = get(block, "text") if kind == "text" else None
             if text is not None and not str(text).strip():
@@ -95,20 +93,12 @@ class Anthropic(Provider):
             said = [{"type": "text", "text": reply.text}] if reply.text and reply.text.strip() else []
             content = [*said, *made]
         else:
-            calls = iter(made)
-            content = [
-                {**_without_nulls(block), **next(calls)} if block["type"] == "tool_use" else block
-                for block in reply.native
-            ]
+            content = said_again(reply.native, made)
         return [{"role": "assistant", "content": content}] if content else []
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
-
-
-def _without_nulls(block: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in block.items() if value is not None}
 
 
 def _result(answer: Answer) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Asked,
     CallRecord,
     Image,
     Part,
@@ -21,9 +22,10 @@ from toolexec.providing import (
     Text,
     arguments_object,
     get,
-    id_text,
     is_object,
     items_of,
+    plain,
+    said_again,
 )
 
 _IMAGES = ("png", "jpeg", "gif", "webp")
@@ -73,18 +75,15 @@ class Bedrock(Provider):
         for block in items_of(get(message, "content"), "a message's content"):
             use = get(block, "toolUse")
             if use is not None and get(use, "type") != "server_tool_use":  # that one is answered already
-                name = get(use, "name")
-                calls.append(
-                    CallRecord(id_text(get(use, "toolUseId")), name if isinstance(name, str) else "", get(use, "input"))
-                )
-                native.append(None)  # its place; what stands there is made from the call
+                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
+                native.append(Asked())
                 continue
             text = get(block, "text")
             if isinstance(text, str):
                 if not text.strip():
                     continue  # the API refuses blank texts
                 said.append(text)
-            native.append(block)
+            native.append(plain(block))
         return Reply(calls, "".join(said) or None, native)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -96,8 +95,7 @@ class Bedrock(Provider):
         if reply.native is None:
             content: list[Any] = [*([{"text": reply.text}] if reply.text and reply.text.strip() else []), *made]
         else:
-            calls = iter(made)
-            content = [next(calls) if block is None else block for block in reply.native]
+            content = said_again(reply.native, made)
         return [{"role": "assistant", "content": content}] if content else []
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:

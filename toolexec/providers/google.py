@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 from toolexec.providing import (
     Answer,
+    Asked,
     CallRecord,
     Provider,
     Reply,
@@ -19,12 +20,12 @@ from toolexec.providing import (
     arguments_object,
     base64_text,
     get,
-    id_text,
     inlined,
     is_array,
     is_object,
     items_of,
     plain,
+    said_again,
     unread,
 )
 
@@ -84,14 +85,12 @@ class Google(Provider):
         for part in items_of(get(content, "parts"), "a content's parts"):
             call = _call(part)
             if call is not None:
-                name = get(call, "name")
-                calls.append(
-                    CallRecord(id_text(get(call, "id")), name if isinstance(name, str) else "", get(call, "args"))
-                )
+                calls.append(CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))
             text = get(part, "text")
             if isinstance(text, str) and not get(part, "thought"):
                 said.append(text)
-            native.append(_sent_again(part))
+            own = _own(part)
+            native.append(own if call is None else Asked(own))
         return Reply(calls, "".join(said) or None, native)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -103,8 +102,7 @@ class Google(Provider):
         if reply.native is None:
             parts: list[Any] = [*([{"text": reply.text}] if reply.text else []), *made]
         else:
-            calls = iter(made)
-            parts = [_again(part, calls) for part in reply.native]
+            parts = said_again(reply.native, made)
         return [{"role": "model", "parts": parts}] if parts else []
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -117,12 +115,13 @@ def _call(part: object) -> Any:
     return get(part, "function_call") if call is None else call
 
 
-def _sent_again(part: object) -> dict[str, Any]:
-    """The part as a request takes it: without the fields it does not have, which a dump spells out as null."""
+def _own(part: object) -> dict[str, Any]:
+    """The part as a request takes it: without its call, and the fields it does not have, which a dump has as null."""
     given = plain(part)
     if not is_object(given):
         raise unread("a content's part is no object", part)
-    return {key: _as_text(value) for key, value in given.items() if value is not None}
+    calls = ("functionCall", "function_call")
+    return {key: _as_text(value) for key, value in given.items() if value is not None and key not in calls}
 
 
 def _as_text(value: Any) -> Any:
@@ -130,11 +129,6 @@ def _as_text(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64_text(value)
     return {key: _as_text(item) for key, item in value.items()} if is_object(value) else value
-
-
-def _again(part: dict[str, Any], calls: Any) -> dict[str, Any]:
-    kept = {key: value for key, value in part.items() if key not in ("functionCall", "function_call")}
-    return part if len(kept) == len(part) else {**kept, **next(calls)}
 
 
 def _id(answer: Answer) -> dict[str, str]:

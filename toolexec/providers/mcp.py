@@ -19,7 +19,6 @@ from toolexec.providing import (
     Text,
     base64_text,
     get,
-    id_text,
     is_array,
     unread,
 )
@@ -55,12 +54,9 @@ class MCP(Provider):
         calls: list[CallRecord] = []
         for request in requests:
             params = get(request, "params")
-            name = get(params, "name")
             if get(request, "method") != "tools/call" or params is None:
                 raise unread("no tools/call request with params", request)
-            calls.append(
-                CallRecord(id_text(get(request, "id")), name if isinstance(name, str) else "", get(params, "arguments"))
-            )
+            calls.append(CallRecord.of(get(request, "id"), get(params, "name"), get(params, "arguments")))
         return Reply(calls, None, [get(request, "id") for request in requests])
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from toolexec.providing import (
     Reply,
     arguments_object,
     get,
-    id_text,
     inlined,
     items_of,
     text_of,
@@ -52,10 +51,7 @@ class Ollama(Provider):
         calls: list[CallRecord] = []
         for entry in items_of(get(message, "tool_calls"), "a message's tool_calls"):
             function = get(entry, "function")
-            name = get(function, "name")
-            calls.append(
-                CallRecord(id_text(get(entry, "id")), name if isinstance(name, str) else "", get(function, "arguments"))
-            )
+            calls.append(CallRecord.of(get(entry, "id"), get(function, "name"), get(function, "arguments")))
         return Reply(calls, text_of(get(message, "content")), text_of(get(message, "thinking")))
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:

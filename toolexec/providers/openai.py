@@ -17,7 +17,6 @@ from toolexec.providing import (
     Reply,
     arguments_text,
     get,
-    id_text,
     items_of,
     strict_form,
     text_of,
@@ -96,8 +95,7 @@ def _call(entry: object, position: int) -> CallRecord:
     if not _has_parts(entry):
         raise unread(f"tool call {position} is no call", entry)
     function = get(entry, "function")
-    name = get(function, "name")
-    return CallRecord(id_text(get(entry, "id")), name if isinstance(name, str) else "", get(function, "arguments"))
+    return CallRecord.of(get(entry, "id"), get(function, "name"), get(function, "arguments"))
 
 
 def _has_parts(value: object) -> bool:

@@ -6,11 +6,12 @@ The rules are those of https://platform.openai.com/docs/api-reference/responses/
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Asked,
     CallRecord,
     Image,
     Part,
@@ -20,11 +21,11 @@ from toolexec.providing import (
     arguments_text,
     data_url,
     get,
-    id_text,
     is_array,
     is_object,
     items_of,
     plain,
+    said_again,
     strict_form,
     unread,
 )
@@ -65,18 +66,15 @@ class OpenAIResponses(Provider):
         native: list[Any] = []
         said: list[str] = []
         for position, item in enumerate(items):
-            native.append(_without_nulls(plain(item)))
+            own = _without_nulls(plain(item))
             kind = get(item, "type")
             if not isinstance(kind, str):
                 raise unread(f"output item {position} has no type", item)
             if kind == "function_call":
-                name = get(item, "name")
-                calls.append(
-                    CallRecord(
-                        id_text(get(item, "call_id")), name if isinstance(name, str) else "", get(item, "arguments")
-                    )
-                )
+                calls.append(CallRecord.of(get(item, "call_id"), get(item, "name"), get(item, "arguments")))
+                native.append(Asked(own))
             else:
+                native.append(own)
                 parts = items_of(get(item, "content"), "an item's content") if kind == "message" else ()
                 said.extend(text for part in parts if isinstance(text := get(part, "text"), str))
         return Reply(calls, "".join(said) or None, native)
@@ -94,17 +92,17 @@ class OpenAIResponses(Provider):
         ]
         if reply.native is None:
             return [*([{"role": "assistant", "content": reply.text}] if reply.text else []), *made]
-        calls = iter(made)
-        return [_again(item, next(calls)) if item["type"] == "function_call" else item for item in reply.native]
+        return said_again(reply.native, made, _joined)
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One item for each call; parts are content of its output."""
         return [{"type": "function_call_output", "call_id": answer.id, "output": _output(answer)} for answer in answers]
 
 
-def _again(item: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+def _joined(own: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
     """A call's item with what the result is sent under; under another id it is not the API's item any more."""
-    own = item if item.get("call_id") == made["call_id"] else {k: v for k, v in item.items() if k != "id"}
+    if own.get("call_id") != made["call_id"]:
+        own = {key: value for key, value in own.items() if key != "id"}
     return {**own, **made}
 
 
