@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from toolexec._errors import FormatError
@@ -13,9 +14,15 @@ GROUP = "toolexec.providers"
 _shared: dict[tuple[str, bool], Provider] = {}
 
 
+@functools.cache
+def _there() -> dict[str, Any]:
+    # Once: the lookup reads files, for some 10 ms, and a host may be out of descriptors later.
+    return points(GROUP)
+
+
 def installed() -> tuple[str, ...]:
-    """Names of the installed providers, loading none of them."""
-    return tuple(sorted(points(GROUP)))
+    """Names of the providers that were installed when one was first looked for, loading none of them."""
+    return tuple(sorted(_there()))
 
 
 def named(name: str, *, strict: bool = False) -> Provider:
@@ -27,7 +34,7 @@ def named(name: str, *, strict: bool = False) -> Provider:
     found = _shared.get((name, strict))
     if found is not None:
         return found
-    there = points(GROUP)
+    there = _there()
     point = there.get(name)
     if point is None:
         import difflib  # only a mistake needs it

@@ -6,13 +6,13 @@ import copy
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._calls import call_dict, unique_ids
 from toolexec._errors import FormatError, ToolexecError
 from toolexec._formats import format_of, installed, recognised
-from toolexec._json import is_array
+from toolexec._json import is_array, is_object
 from toolexec._parts import Part, Text, parts_of
 from toolexec._provider import Answer, Provider, Reply
 from toolexec._return import render
@@ -86,6 +86,8 @@ def read(response: object, provider: Any, first: Provider | None) -> tuple[Reply
         if not known.recognises(response):
             raise FormatError(f"no response of {known.name}: {kind_of(response)} {excerpt(repr(response))}")
         return known.read(response), known
+    if _is_plain(response):
+        return Reply([call_dict(entry, position) for position, entry in enumerate(response)]), None
     found = recognised(response, first)
     if found is not None:
         return found.read(response), found
@@ -116,6 +118,13 @@ def settle_by_hand(functions: Sequence[Function], returns: Iterable[Any]) -> Non
     for function, ret in pairs:
         function._cancelled = ret.cancelled
         function._return = ret
+
+
+def _is_plain(response: object) -> TypeGuard[Sequence[Any]]:
+    """Whether it begins as a list of call dicts does; then no provider need be asked."""
+    if not is_array(response):
+        return False
+    return not response or (is_object(response[0]) and ("name" in response[0] or "function" in response[0]))
 
 
 def _parsed(text: str | bytes | bytearray) -> object:

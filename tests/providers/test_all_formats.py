@@ -16,7 +16,9 @@ from pydantic import BaseModel
 import toolexec as tx
 from provider_formats import PROVIDERS, WITH_FLAG, WITH_IDS, Call, call_ids, response, results
 from providers import outcome_tools
+from toolexec import _formats
 from toolexec._formats import named
+from toolexec._points import points
 
 every = pytest.mark.parametrize("provider", PROVIDERS)
 
@@ -347,6 +349,26 @@ def test_what_stands_beside_the_calls_is_said_again_as_it_came() -> None:
     ctx = received("ollama", Call("a", {"x": 1}))
     ctx.wait()
     assert "hm" == ctx.turn()[0]["thinking"]
+
+
+def test_what_is_installed_is_looked_up_once_and_not_at_all_for_plain_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads files: some 10 ms, and a descriptor that a host may not have."""
+    looked: list[str] = []
+
+    def look(group: str) -> dict[str, Any]:
+        looked.append(group)
+        return points(group)
+
+    monkeypatch.setattr(_formats, "points", look)
+    _formats._there.cache_clear()
+    ctx = tx.Context(TOOLS)
+    for _ in range(3):
+        ctx.receive([{"name": "a", "arguments": {"x": 1}}])
+        ctx.receive([])
+    assert [] == looked
+    for provider in (*PROVIDERS, *PROVIDERS):
+        ctx.receive(response(provider, Call("a", {"x": 1}, "c1")))
+    assert ["toolexec.providers"] == looked
 
 
 @every
