@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -43,6 +43,22 @@ class Loop:
     async def until(self, condition: Callable[[], object]) -> None:
         while not condition():
             await self.sleep(0.001)
+
+    async def cancelled_once(
+        self, event: asyncio.Event | trio.Event, main: Callable[[], Coroutine[Any, Any, Any]]
+    ) -> None:
+        """Run ``main`` beside this until the event is set, and cancel it."""
+        if self.kind == "asyncio":
+            task = asyncio.ensure_future(main())
+            await event.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(main)
+                await event.wait()
+                nursery.cancel_scope.cancel()
 
     async def forever(self) -> None:
         if self.kind == "asyncio":

@@ -41,6 +41,7 @@ from toolexec._return import Return, render
 from toolexec._run import arun, run
 from toolexec._runner import interrupt_runner
 from toolexec._strategy import Strategy
+from toolexec._stream import Stream
 from toolexec._task import Task
 from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
 from toolexec._tool_function import ToolFunction
@@ -79,6 +80,7 @@ __all__ = [
     "Started",
     "Strategy",
     "StrategyUnavailable",
+    "Stream",
     "Task",
     "Text",
     "Tool",

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class ByHand:
     """What a Function has for it."""
 
-    __slots__ = ("_cancelled", "_claimed", "_return", "_task")
+    __slots__ = ("_ahead", "_cancelled", "_claimed", "_return", "_task")
 
+    _ahead: bool  # started before its response had ended, and not yet in the Group of that
     _cancelled: bool
     _claimed: bool
     _return: Return | None

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
-from itertools import compress
-from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._discovery import AUTO, chosen
-from toolexec._errors import DeclarationError, ForeignError
-from toolexec._formats import declarer, format_of
+from toolexec._formats import format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
-from toolexec._inject import check_deps, check_injected, injectable
+from toolexec._incoming import Incoming
+from toolexec._inject import check_deps, injectable
 from toolexec._interrupt_when import interrupt_when
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._provider import Provider
 from toolexec._received import Received, read, settle_by_hand
-from toolexec._return import Return, describe
+from toolexec._return import Return, frameless
+from toolexec._stream import Start, Stream
 from toolexec._tool import as_function
+from toolexec._toolset import Toolset
 from toolexec._tracer import Tracer, Tracing
 
 if TYPE_CHECKING:
     from toolexec._group import Group
-    from toolexec._parameters import Parameters
     from toolexec._task import Task
 
 
@@ -83,10 +81,10 @@ class Context:
         self._provider = None if provider is None else format_of(provider)
         self.strategy = strategy
         self._deps = check_deps(deps)
-        self._rendered: dict[str, Parameters] = {}  # of the tools that have a parameter whose type is a function
-        self.functions: dict[str, Function] = {}
+        self._tools = Toolset()
+        self.functions: dict[str, Function] = self._tools.functions
         for tool in tools:
-            self._take(as_function(tool))
+            self._tools.take(as_function(tool), self, self._deps, self._provider)
         self._tracing = None if tracer is None else Tracing(tracer)
         self._tracer = tracer
         self._history = history
@@ -94,24 +92,6 @@ class Context:
         self._responses: list[Received] = []
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
-
-    def _take(self, function: Function) -> None:
-        there = self.functions.get(function.name)
-        if there is not None:
-            if there is function or _is_same(there._definition.source, function._definition.source):
-                return
-            raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
-        chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
-        self.functions[function.name] = function
-        self._render(function)  # types that have no JSON form are found here, never at a call
-        check_injected(function.name, function._parameters.injected, self, self._deps)
-        if self._provider is not None:
-            self._provider.adapt_function(function)  # likewise what the provider cannot express
-
-    def _render(self, function: Function) -> None:
-        rendered = function._render()
-        if function._definition.dynamic:
-            self._rendered[function.name] = rendered
 
     def declarations(self, provider: Any = None, *, strict: bool = False) -> list[dict[str, Any]]:
         """The tools, as the provider's API takes them: ``client.chat.completions.create(tools=...)``.
@@ -128,13 +108,7 @@ class Context:
             DeclarationError: A tool cannot be declared to that provider.
             FormatError: There is no such provider.
         """
-        declaring = declarer(provider or self._provider or "openai", strict=strict)
-        declared: list[dict[str, Any]] = []
-        for function in self.functions.values():
-            declared.append(function.adapt(declaring))
-            if function._rendered is not None:
-                self._rendered[function.name] = function._rendered
-        return declaring.together(declared) if isinstance(declaring, Provider) else declared
+        return self._tools.declarations(provider or self._provider or "openai", strict=strict)
 
     # Calls in
 
@@ -152,14 +126,42 @@ class Context:
         Raises:
             FormatError: It is neither; the text shows what was seen.
         """
-        last = self._responses[-1].provider if self._responses else None
-        reply, known = read(response, provider, self._provider or last)
-        functions = [self._bind(record, known or self._provider) for record in reply.calls]
-        if not self._history:
-            unsettled = (any(fn._return is None for fn in response.functions) for response in self._responses)
-            self._responses = list(compress(self._responses, unsettled))
-        self._responses.append(Received(reply, known, functions))
+        reply, known = read(response, provider, self._likely)
+        functions = [self._bind(record, known or self._provider, reply.model) for record in reply.calls]
+        self._remember(Received(reply, known, functions))
         return Functions(functions, self._open)
+
+    def stream(self, stream: Any, *, start: Start = True, provider: Any = None) -> Stream:
+        """Read a response while it streams in, and start each call once its arguments are complete.
+
+            async for event in ctx.stream(stream):
+                ...                          # every event, as it came
+            returns = await ctx.group()      # all calls of the response, in call order
+
+        A call that is to run under ``sequential``, or whose tool says ``exclusive`` or
+        ``start_early=False``, waits for ``group()``, as do those behind an exclusive one.
+
+        Args:
+            stream: What the SDK gives, sync or async; or the pieces or lines of an HTTP body, server-sent
+                events or one JSON object a line.
+            start: False, or a function that is given each call and says whether it may start early.
+            provider: Whose it is; by default that is seen from its events.
+
+        Raises:
+            FormatError: It is no stream, or there is no such provider.  What its items show to be wrong is
+                raised as they are read.
+        """
+        return Stream(stream, Incoming(None if provider is None else format_of(provider), self._likely), self, start)
+
+    @property
+    def _likely(self) -> Provider | None:
+        """Whose format the next response has, most likely."""
+        return self._provider or (self._responses[-1].provider if self._responses else None)
+
+    def _remember(self, received: Received) -> None:
+        if not self._history:
+            self._responses = [response for response in self._responses if response.is_open]
+        self._responses.append(received)
 
     def submit(
         self,
@@ -186,17 +188,9 @@ class Context:
         function = call if isinstance(call, Function) else self._bind(call_dict(call, 0), None)
         return self._open([function], strategy, call_timeout=timeout, on_progress=on_progress).tasks[0]
 
-    def _bind(self, record: CallRecord, provider: Provider | None) -> Function:
-        known = self.functions.get(record.name)
-        if known is None and provider is not None and record.name:
-            # Perhaps the name that the provider made us give it.
-            renamed = (tool for name, tool in self.functions.items() if provider.rename(name) == record.name)
-            known = next(renamed, None)
-        if known is None:
-            function = Function._unknown(record.name, record.id, record.arguments)
-        else:
-            function = known.bind(record.arguments, record.id)
-            function._rendered = self._rendered.get(record.name)
+    def _bind(self, record: CallRecord, provider: Provider | None, model: str | None = None) -> Function:
+        function = self._tools.bind(record, provider)
+        function.model = function.model if model is None else model
         if self._tracer is not None:
             function.tracer = self._tracer
         return function
@@ -206,12 +200,11 @@ class Context:
     @property
     def pending_functions(self) -> Functions:
         """The calls received and not yet claimed, called, cancelled or answered, in call order."""
-        pending = (function for response in self._responses for function in response.functions if function.pending)
-        return Functions(pending, self._open)
+        return Functions((function for function in self._calls() if function.pending), self._open)
 
     def group(self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None) -> Group:
         """Start everything pending, as one Group; see :meth:`Functions.group`."""
-        return self.pending_functions.group(strategy, window=window, timeout=timeout)
+        return Functions(self._calls(), self._open).group(strategy, window=window, timeout=timeout)
 
     def wait(
         self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None
@@ -235,17 +228,18 @@ class Context:
         return Functions(self._responses[-1].functions if self._responses else (), self._open)
 
     def _open(self, functions: Sequence[Function], strategy: Any = None, **options: Any) -> Group:
-        default = self.strategy if strategy is None else strategy
-        choices = [function._definition.strategy or default for function in functions]
         return launch(
             functions,
-            choices,
+            [self._choice(function, strategy) for function in functions],
             clock=self._clock,
             tracing=self._tracing,
             context=self,
             stopped=self._stop_reason,
             **options,
         )
+
+    def _choice(self, function: Function, strategy: Any = None) -> Any:
+        return function._definition.strategy or (self.strategy if strategy is None else strategy)
 
     # Stopping them
 
@@ -309,8 +303,10 @@ class Context:
     @property
     def returns(self) -> tuple[Return, ...]:
         """The Returns of the conversation so far, in call order; calls without one are left out."""
-        functions = (function for response in self._responses for function in response.functions)
-        return tuple(function._return for function in functions if function._return is not None)
+        return tuple(function._return for function in self._calls() if function._return is not None)
+
+    def _calls(self) -> Iterator[Function]:
+        return (function for response in self._responses for function in response.functions)
 
     def messages(self, provider: Any = None) -> list[dict[str, Any]]:
         """The results of the last response, as messages for the provider; the same when called twice.
@@ -332,9 +328,8 @@ class Context:
         can be answered no other way.  Arguments and raises are those of :meth:`messages`.
         """
         known, tools = self._out(provider)
-        if not self._responses or not self._responses[-1].functions:
-            return []
-        return self._responses[-1].turn(known, tools)
+        last = self._responses[-1] if self._responses else None
+        return [] if last is None or last.asks_nothing else last.turn(known, tools)
 
     def history(self, provider: Any = None) -> list[dict[str, Any]]:
         """All responses as :meth:`turn` gives the last one, those without calls included.
@@ -353,7 +348,7 @@ class Context:
         Raises:
             ToolexecError: One answers no call that is open; nothing was settled.
         """
-        settle_by_hand([function for response in self._responses for function in response.functions], returns)
+        settle_by_hand(list(self._calls()), returns)
 
     def _out(self, provider: Any) -> tuple[Provider, list[str]]:
         own = self._responses[-1].provider if self._responses else None
@@ -367,30 +362,12 @@ class Context:
         """
         self._asks.clear()
         self._stopped_ids.clear()
-        for response in self._responses:
-            for function in response.functions:
-                ret = function._return
-                if ret is not None and ret.exception is not None:
-                    function._return = replace(ret, exception=_frameless(ret.exception))
-                    if function._task is not None and function._task._return is ret:
-                        function._task._return = function._return
+        for function in self._calls():
+            ret = function._return
+            if ret is not None and ret.exception is not None:
+                function._return = replace(ret, exception=frameless(ret.exception))
+                if function._task is not None and function._task._return is ret:
+                    function._task._return = function._return
 
 
 injectable(Context, "context")
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    # A method is a new object each time it is taken from its instance.
-    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
-
-
-def _frameless(exc: BaseException) -> BaseException:
-    """A copy without traceback, cause and context: frames hold on to every local of the tool."""
-    try:
-        light = copy.copy(exc)
-    except Exception:  # noqa: BLE001 - copying runs the exception's own code
-        return ForeignError(type(exc).__name__, describe(exc))
-    if light is exc:
-        return ForeignError(type(exc).__name__, describe(exc))
-    light.__cause__ = light.__context__ = None
-    return light.with_traceback(None)

@@ -84,8 +84,12 @@ def start_group_clock(group: Group, timeout: float) -> None:
     """The Group's time runs from now, for calls that wait as well."""
     over = group._clock.now() + timeout
     for task in group._tasks:
-        if task._job is not None:
-            task._job.call.deadline = over
+        if task._job is None:
+            continue
+        call = task._job.call
+        # A call that was started ahead goes by a clock of its own, and may have less time left already.
+        its_over = over if task._group is group else task._group._clock.now() + timeout
+        call.deadline = its_over if call.deadline is None else min(its_over, call.deadline)
     ask = Ask(f"the group's time limit of {timeout:g} s is over", timeout=True)
     group._undo.append(group._clock.call_at(over, partial(group._ask, ask)))
     if group._done():

@@ -27,6 +27,7 @@ OPTIONS = (
     "idle_timeout",
     "max_in_flight",
     "exclusive",
+    "start_early",
     "resource",
     "loop",
     "deliver",
@@ -46,6 +47,7 @@ class Definition:
         source: What a call's runner comes from: ``body``, with the hook where there is one.
         strategy: The tool's own choice of strategy, a name or an instance, or None.
         exclusive: Whether its calls run alone in their Group.
+        start_early: Whether a call may start before the response it stands in has come to its end.
         loop: The kind of loop an async body gets where it has to bring its own.
         deliver: "raise" an interrupt in the thread of a sync body, or have it "poll".
         json: How arguments are read and results written.
@@ -67,6 +69,7 @@ class Definition:
         idle_timeout: float | None = None,
         max_in_flight: int | None = None,
         exclusive: bool = False,
+        start_early: bool = True,
         resource: str | None = None,
         loop: LoopKind = "asyncio",
         deliver: Deliver = "raise",
@@ -77,7 +80,8 @@ class Definition:
         texts: Mapping[str, str] | None = None,
     ) -> None:
         _check_name(name)
-        _check_options(name, strategy, max_in_flight, exclusive, resource, loop, deliver, json)
+        _check_options(name, strategy, max_in_flight, resource, loop, deliver, json)
+        _check_flags(name, exclusive=exclusive, start_early=start_early)
         try:
             self.timeout: float | None = check_limit("timeout", timeout)
             self.idle_timeout: float | None = check_limit("idle_timeout", idle_timeout)
@@ -90,6 +94,7 @@ class Definition:
         self.source: Any = _runner_source(name, source, hook)
         self.strategy = strategy
         self.exclusive = exclusive
+        self.start_early = start_early
         self.loop: LoopKind = loop
         self.max_in_flight = max_in_flight
         self.resource = resource
@@ -225,7 +230,6 @@ def _check_options(
     name: str,
     strategy: object,
     max_in_flight: object,
-    exclusive: object,
     resource: object,
     loop: object,
     deliver: object,
@@ -237,8 +241,6 @@ def _check_options(
         raise DeclarationError(
             f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
         )
-    if not isinstance(exclusive, bool):
-        raise DeclarationError(f"tool {name!r}: exclusive is {exclusive!r}; it takes True or False")
     if not isinstance(strategy, str | Strategy | None):
         raise DeclarationError(
             f"tool {name!r}: strategy is {strategy!r}; it takes a name, or what tx.strategy(name) made"
@@ -251,6 +253,12 @@ def _check_options(
         raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
     if not isinstance(json, Json):
         raise DeclarationError(f"tool {name!r}: json is {json!r}; it takes tx.Json(...)")
+
+
+def _check_flags(name: str, **flags: object) -> None:
+    for option, value in flags.items():
+        if not isinstance(value, bool):
+            raise DeclarationError(f"tool {name!r}: {option} is {value!r}; it takes True or False")
 
 
 def _runner_source(name: str, body: Any, hook: Callable[..., Any] | None) -> Any:

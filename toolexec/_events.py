@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from toolexec._call_state import Progress
 from toolexec._return import Return
+from toolexec._waiting import wake_all
 
 if TYPE_CHECKING:
     from toolexec._group import Group
@@ -66,16 +68,9 @@ class Events:
         self._started: set[int] = set()
         self._settled: set[int] = set()
         # In this order: what happens from here on comes by itself, and what comes twice is told once.
-        listener = weakref.WeakMethod(self._add)
-
-        def add(event: Event) -> None:
-            walk = listener()
-            if walk is None:  # left early
-                group._listeners.remove(add)
-            else:
-                walk(event)
-
-        group._listeners.append(add)
+        # Calls that were started ahead tell of themselves in the Groups they were started in.
+        for source in dict.fromkeys((group, *(task._group for task in group._tasks))):
+            source._listeners.append(_listener(weakref.WeakMethod(self._add), source))
         for task in sorted((task for task in group._tasks if task._begun_at is not None), key=_begun_at):
             self._queue.append(Started(task))
         for task in group._finished[:]:
@@ -119,6 +114,7 @@ class Events:
 
     def _add(self, event: Event) -> None:
         self._queue.append(event)
+        wake_all(self._group._each)
 
     def _ready(self) -> bool:
         return bool(self._queue)
@@ -130,6 +126,17 @@ class Events:
                 return False
             seen.add(id(event.task))
         return True
+
+
+def _listener(add: weakref.WeakMethod[Callable[[Event], None]], source: Group) -> Callable[[Event], None]:
+    def listener(event: Event) -> None:
+        walk = add()
+        if walk is None:  # left early
+            source._listeners.remove(listener)
+        else:
+            walk(event)
+
+    return listener
 
 
 def _begun_at(task: Task) -> float:

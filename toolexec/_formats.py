@@ -85,27 +85,28 @@ def declarer(choice: Any, *, strict: bool = False) -> Any:
     return choice
 
 
-def recognised(response: object, first: Provider | None) -> Provider | None:
+def recognised(response: object, first: Provider | None, *, streamed: bool = False) -> Provider | None:
     """The installed provider whose format a response looks like, or None.
 
     Args:
         response: What came in.
         first: Who is asked before all others.
+        streamed: Whether it is an event of a stream.
     """
-    if first is not None and _is_its(first, response):
+    if first is not None and _is_its(first, response, streamed):
         return first
     for name in installed():
         try:
             provider = named(name)
         except FormatError:  # one that cannot be loaded recognises nothing
             continue
-        if provider is not first and _is_its(provider, response):
+        if provider is not first and _is_its(provider, response, streamed):
             return provider
     return None
 
 
-def _is_its(provider: Provider, response: object) -> bool:
+def _is_its(provider: Provider, response: object, streamed: bool) -> bool:
     try:
-        return bool(provider.recognises(response))
+        return bool(provider.recognises_event(response) if streamed else provider.recognises(response))
     except Exception:  # noqa: BLE001 - a third party's, or the response's own code: the others are still asked
         return False

@@ -86,6 +86,7 @@ class Function(ByHand, Registry):
         self.tracer: Tracer | None = None
         self.model: str | None = None
         self._runner: Any = None
+        self._ahead = False
         self._called = False
         self._cancelled = False
         self._claimed = False

@@ -50,7 +50,7 @@ class Functions(Sequence[Function]):
         return f"Functions({list(self._functions)!r})"
 
     def group(self, strategy: Any = None, *, window: int | None = None, timeout: float | None = None) -> Group:
-        """Start those that are pending, as one Group.
+        """Start those that are pending, as one Group; it holds those, too, that a stream has started ahead.
 
         Args:
             strategy: For tools that have none of their own; the Context's by default.
@@ -58,11 +58,17 @@ class Functions(Sequence[Function]):
             timeout: Seconds the Group has, from now.  Then what has not settled is stopped, and its
                 Return is a ``timeout``; finished calls keep their values.
 
+        Returns:
+            The Group.  A call that was started ahead is in the first one that is made of it.
+
         Raises:
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
         return self._opener(
-            [function for function in self if function.pending], strategy, window=window, timeout=timeout
+            [function for function in self if function.pending or function._ahead],
+            strategy,
+            window=window,
+            timeout=timeout,
         )
 
     def wait(

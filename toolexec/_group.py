@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from contextvars import Context
 from functools import partial
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolexec._call_state import CallState
     from toolexec._outcome import Outcome
     from toolexec._return import Return
-    from toolexec._schedule import Window
+    from toolexec._schedule import Entry, Window
     from toolexec._strategy import Place
     from toolexec._task import Task
 
@@ -66,6 +66,9 @@ class Group:
         self._undo: list[Callable[[], None]] = []  # timers, to be cancelled when all have settled
         self._pressed: list[BaseException] = []  # a Ctrl-C that ended a body, for whoever waits
         self._listeners: list[Callable[[Event], object]] = []
+        # Calls that were started ahead, each in a Group of its own, join the Group of their response.
+        self._followers: list[Group] = []  # the Groups that the calls here have joined
+        self._joined: dict[Task, Entry[Task] | None] = {}  # those that have joined this one, till they settle
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -241,7 +244,7 @@ class Group:
             refuse_running_loop(f"{instead} (timeout=0 only polls)" if polls else instead)
         here: Any = sys.modules[kind]
         loop = here.get_running_loop() if kind == "asyncio" else here.lowlevel.current_trio_token()
-        if any(place.bound_to(loop) for place in self._places):
+        if any(task._place is not None and task._place.bound_to(loop) for task in self._tasks):
             raise WrongLoop(f"a call here runs on the {kind} loop that this would block; use {instead}")
 
     def _done(self) -> bool:
@@ -273,7 +276,32 @@ class Group:
             task._strategy._live.discard(task)
         self._finished.append(task)
         self._emit_settled(task)
-        self._let_go(task)
+        self._let_go(task, task._entry)
+
+    def _follow(self, tasks: Iterable[Task]) -> None:
+        """Be told when these, which are in Groups of their own, settle."""
+        for task in tasks:
+            self._pressed.extend(task._group._pressed)
+            # First to be among those who are told, and then a look: whoever settles does it the other way round.
+            task._group._followers.append(self)
+            if task._return is not None:
+                self._hear(task)
+
+    def _hear(self, task: Task) -> None:
+        """A task that has joined has settled; told twice, it counts once."""
+        try:
+            entry = self._joined.pop(task)
+        except KeyError:
+            return
+        self._finished.append(task)
+        self._emit_settled(task)
+        self._let_go(task, entry)
+
+    def _press(self, exc: BaseException) -> bool:
+        """A Ctrl-C ended a body; whether it was not the first."""
+        again = bool(self._pressed)
+        self._pressed.append(exc)
+        return again
 
     def _emit_settled(self, task: Task) -> None:
         if self._listeners and task._return is not None:
@@ -290,17 +318,18 @@ class Group:
             self._finished.append(task)
         self._emit_settled(task)
         wake_all(task._wakers)
-        self._let_go(task)
+        self._let_go(task, task._entry)
 
-    def _let_go(self, task: Task) -> None:
+    def _let_go(self, task: Task, entry: Entry[Task] | None) -> None:
         """A task has finished: start what waited for it, wake who waits.  More than once does no harm."""
-        entry = task._entry
         if entry is not None:
             CONTROL.post(lambda: [self._starter(start.item) for start in entry.window.settle(entry)])
         if self._done():
             self._complete()
             wake_all(self._all)
         wake_all(self._each)
+        for follower in self._followers:
+            follower._hear(task)
 
     def _complete(self) -> None:
         try:

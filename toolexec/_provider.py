@@ -6,13 +6,16 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from toolexec._arguments import excerpt, kind_of, parse
 from toolexec._calls import CallRecord
 from toolexec._errors import DeclarationError, FormatError
 from toolexec._json import encode, is_array, is_object, legal_text
 from toolexec._parts import Part
+
+if TYPE_CHECKING:
+    from toolexec._assembling import Assembler
 
 PROVIDER_API_VERSION = 1
 
@@ -35,11 +38,13 @@ class Reply(NamedTuple):
         calls: What it asks for, in order.
         text: The text beside the calls, or None.
         native: What its own provider needs to say it again, as plain data; other providers ignore it.
+        model: The name of the model that spoke, or None.
     """
 
     calls: Sequence[CallRecord]
     text: str | None = None
     native: Any = None
+    model: str | None = None
 
 
 class Asked(NamedTuple):
@@ -141,6 +146,18 @@ class Provider(ABC):
     def together(self, declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """All declarations as a request takes them: as they are, unless the format wraps them."""
         return declared
+
+    def assembler(self) -> Assembler:
+        """What reads one stream of this format; without it, streams of this format are refused.
+
+        Raises:
+            FormatError: There is none.
+        """
+        raise FormatError(f"streams of {self.name} cannot be read; take the whole response, and receive it")
+
+    def recognises_event(self, event: object) -> bool:
+        """Whether ``event`` looks like one of a stream of this format, as :meth:`recognises` says of a response."""
+        return self.recognises(event)
 
     # The same for all
 

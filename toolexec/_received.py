@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._calls import call_dict, unique_ids
@@ -27,29 +27,57 @@ class Received:
     Attributes:
         reply: The response, read.
         provider: Whose format it had; None for a list of call dicts.
-        functions: Its calls, in order.
+        functions: Its calls, in order; of a stream those that are known so far.
+        state: Whether all of it is there, or it is a stream that still goes on, or one that broke.
     """
 
-    __slots__ = ("_ids", "functions", "provider", "reply")
+    __slots__ = ("_ids", "functions", "provider", "reply", "state")
 
-    def __init__(self, reply: Reply, provider: Provider | None, functions: Iterable[Function]) -> None:
+    def __init__(
+        self,
+        reply: Reply,
+        provider: Provider | None,
+        functions: Iterable[Function],
+        state: Literal["whole", "open", "broken"] = "whole",
+    ) -> None:
         self.reply = reply
         self.provider = provider
         self.functions = tuple(functions)
+        self.state: Literal["whole", "open", "broken"] = state
         self._ids: dict[str, list[str | None]] = {}  # by provider: what was made up once has to stay
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of it is still to come: calls, or their Returns."""
+        return self.state == "open" or any(function._return is None for function in self.functions)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it is a whole response without calls."""
+        return self.state == "whole" and not self.functions
 
     def messages(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
         """The results, in call order.
 
         Raises:
-            ToolexecError: A call has no Return yet.
+            ToolexecError: A call has no Return yet, or is still to come.
         """
-        return provider.results(self._reply_for(provider), self._answers(provider, tools)) if self.functions else []
+        if not self._is_whole() or not self.functions:
+            return []
+        return provider.results(self._reply_for(provider), self._answers(provider, tools))
 
     def turn(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
         """What the model said, and the results; see :meth:`messages`."""
+        if not self._is_whole():
+            return []
         reply, answers = self._reply_for(provider), self._answers(provider, tools)
         return [*provider.assistant(reply, answers), *(provider.results(reply, answers) if answers else ())]
+
+    def _is_whole(self) -> bool:
+        """Whether there is anything to send: nothing is, of a response that broke off."""
+        if self.state == "open":
+            raise ToolexecError("the stream of the last response still goes on; read it to its end first")
+        return self.state == "whole"
 
     def _reply_for(self, provider: Provider) -> Reply:
         own = self.provider is not None and self.provider.name == provider.name

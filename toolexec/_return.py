@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -191,3 +192,15 @@ def _encoded(value: Any, hook: Callable[[Any], Any]) -> Any:
     except Exception as exc:  # noqa: BLE001 - the user's code; rendering never raises
         form = error_form(exc)
         return {"error": True, "type": form["type"], "message": f"the result could not be encoded ({form['message']})"}
+
+
+def frameless(exc: BaseException) -> BaseException:
+    """A copy without traceback, cause and context: frames hold on to every local of the tool."""
+    try:
+        light = copy.copy(exc)
+    except Exception:  # noqa: BLE001 - copying runs the exception's own code
+        return ForeignError(type(exc).__name__, describe(exc))
+    if light is exc:
+        return ForeignError(type(exc).__name__, describe(exc))
+    light.__cause__ = light.__context__ = None
+    return light.with_traceback(None)

@@ -86,22 +86,28 @@ class Window(Generic[T]):
 
     __slots__ = ("_alone", "_free", "_limits", "_running", "_waiting", "arrival", "driven")
 
-    def __init__(self, entries: Iterable[Entry[T]], shares: dict[object, int | None]) -> None:
+    def __init__(
+        self, entries: Iterable[Entry[T]], shares: dict[object, int | None], running: Iterable[Entry[T]] = ()
+    ) -> None:
         """Take the calls; nothing starts yet.
 
         Args:
             entries: The calls, in call order.
             shares: For each key how many of its calls may run at once; None for no bound.
+            running: Calls that run already, and are to be settled like the others.
         """
         self.arrival = next(_arrivals)
         self.driven = False
         self._waiting: dict[Entry[T], None] = dict.fromkeys(entries)
         self._free = {key: float("inf") if size is None else size for key, size in shares.items()}
-        self._running: set[Entry[T]] = set()
+        self._running: set[Entry[T]] = set(running)
         self._alone = False
         self._limits = {limit for entry in self._waiting for limit in entry.limits}
         for entry in self._waiting:
             entry.window = self
+        for entry in self._running:
+            entry.window = self
+            self._free[entry.share] -= 1
 
     def take(self) -> list[Entry[T]]:
         """Start all that may start now, in call order; they hold their places until ``settle``."""

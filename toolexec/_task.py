@@ -219,15 +219,15 @@ class Task:
         CONTROL.post(partial(hook_begun, self))
 
     def _ctrl_c(self, job: Job, exc: BaseException) -> None:
-        group = self._group
-        again = bool(group._pressed)
-        group._pressed.append(exc)
+        groups = (self._group, *self._group._followers)
+        again = [group._press(exc) for group in groups]
         self._settle(job, Outcome("cancelled", exception=Interrupt(REASON), reason=REASON))
-        ask_all(group._tasks, Ask(REASON))
-        if again:
-            for task in group._tasks:
-                CONTROL.post(partial(finish_off, task))
-        wake_all(group._all)  # whoever is leaving already need not wait any longer
+        for group, once_more in zip(groups, again, strict=True):
+            ask_all(group._tasks, Ask(REASON))
+            if once_more:
+                for task in group._tasks:
+                    CONTROL.post(partial(finish_off, task))
+            wake_all(group._all)  # whoever is leaving already need not wait any longer
 
     def _refuse(self, outcome: Outcome) -> None:
         """Answer a call that never got as far as a job."""

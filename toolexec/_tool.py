@@ -65,6 +65,7 @@ class Tool(Registry):
         idle_timeout: Seconds a call may go without reporting progress.
         max_in_flight: How many of its calls may run at once in this process, or None.
         exclusive: Whether its calls run alone in their Group.
+        start_early: Whether a call may start while the response that asks for it still streams in.
         resource: Calls that name one resource never overlap.
         loop: The kind of loop an async ``call`` gets where it has to bring its own.
         deliver: "raise", or "poll": then nothing is raised in a thread that runs ``call``.
@@ -79,6 +80,7 @@ class Tool(Registry):
     idle_timeout: ClassVar[float | None] = None
     max_in_flight: ClassVar[int | None] = None
     exclusive: ClassVar[bool] = False
+    start_early: ClassVar[bool] = True
     resource: ClassVar[str | None] = None
     loop: ClassVar[LoopKind] = "asyncio"
     deliver: ClassVar[Deliver] = "raise"
@@ -125,6 +127,8 @@ class ToolOptions(TypedDict, total=False):
         max_in_flight: How many of its calls may run at once in this process.
         exclusive: Whether its calls run alone in their Group: after every call before them has
             settled, and before any after them starts.
+        start_early: Whether a call may start while the response that asks for it still streams in
+            (see ``Context.stream``); False for what cannot be taken back if the stream breaks.
         resource: Calls that name one resource never overlap.
         loop: "asyncio" or "trio": the loop of an async body where it has to bring its own.
         deliver: How an interrupt reaches a sync body on a thread: "raise" raises ``Interrupt`` in it,
@@ -137,6 +141,7 @@ class ToolOptions(TypedDict, total=False):
     idle_timeout: float | None
     max_in_flight: int | None
     exclusive: bool
+    start_early: bool
     resource: str | None
     loop: LoopKind
     deliver: Deliver

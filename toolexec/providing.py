@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from toolexec._assembling import Assembler, Whole, check_no_error, cut_short, failed
 from toolexec._calls import CallRecord
 from toolexec._errors import FormatError
 from toolexec._json import is_array, is_object
@@ -31,6 +32,7 @@ __all__ = [
     "PROVIDER_API_VERSION",
     "Answer",
     "Asked",
+    "Assembler",
     "CallRecord",
     "Described",
     "File",
@@ -40,10 +42,14 @@ __all__ = [
     "Provider",
     "Reply",
     "Text",
+    "Whole",
     "arguments_object",
     "arguments_text",
     "base64_text",
+    "check_no_error",
+    "cut_short",
     "data_url",
+    "failed",
     "get",
     "inlined",
     "is_array",

@@ -6,6 +6,7 @@ results of one response in the very next user message, before any other content,
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -13,22 +14,33 @@ from typing import Any, ClassVar
 from toolexec.providing import (
     Answer,
     Asked,
+    Assembler,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
     Text,
+    Whole,
     arguments_object,
     base64_text,
+    cut_short,
+    failed,
     get,
     items_of,
     plain,
     said_again,
     strict_form,
+    text_of,
     unread,
 )
 
+_EVENTS = frozenset(
+    (
+        *("message_start", "message_delta", "message_stop", "ping", "error"),
+        *("content_block_start", "content_block_delta", "content_block_stop"),
+    )
+)
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
@@ -67,7 +79,7 @@ class Anthropic(Provider):
             if not isinstance(kind, str):
                 raise unread(f"content block {position} has no type", block)
             if kind == "tool_use":
-                calls.append(CallRecord.of(get(block, "id"), get(block, "name"), get(block, "input")))
+                calls.append(_call(block))
                 native.append(Asked({key: value for key, value in plain(block).items() if value is not None}))
                 continue
             text = get(block, "text") if kind == "text" else None
@@ -76,7 +88,15 @@ class Anthropic(Provider):
             if isinstance(text, str):
                 said.append(text)
             native.append(plain(block))
-        return Reply(calls, "".join(said) or None, native)
+        return Reply(calls, "".join(said) or None, native, text_of(get(response, "model")))
+
+    def recognises_event(self, event: object) -> bool:
+        """It is one of the kinds that there are."""
+        return get(event, "type") in _EVENTS
+
+    def assembler(self) -> Assembler:
+        """Reads the events of one stream."""
+        return _Blocks(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message with all blocks, its calls under the ids that the results are sent with."""
@@ -99,6 +119,75 @@ class Anthropic(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
+
+
+def _call(block: object) -> CallRecord:
+    return CallRecord.of(get(block, "id"), get(block, "name"), get(block, "input"))
+
+
+class _Blocks(Assembler):
+    """Puts blocks together; a call is whole when its block stops."""
+
+    def __init__(self, provider: Anthropic) -> None:
+        self._provider = provider
+        self._blocks: dict[Any, dict[str, Any]] = {}  # by index, in the order they began
+        self._pieces: dict[Any, dict[str, list[str]]] = {}  # what is still to be put together, by index and field
+        self._places: dict[Any, int] = {}  # of the calls, by index
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        kind, index = get(event, "type"), get(event, "index")
+        if kind == "error":
+            raise failed(get(event, "error") or event)
+        if kind == "message_start":
+            self.model = text_of(get(get(event, "message"), "model"))
+        elif kind == "content_block_start":
+            block = self._blocks[index] = plain(get(event, "content_block"))
+            if get(block, "type") == "tool_use":
+                self._places[index] = len(self._places)
+        elif kind == "content_block_delta":
+            self._add(index, event)
+        elif kind == "content_block_stop" and index in self._blocks:
+            self._close(index)
+            if index in self._places:
+                return [Whole(self._places[index], _call(self._blocks[index]))]
+        elif kind == "message_stop":
+            self._ended = True
+        return []
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("message_stop")
+        for index in list(self._pieces):  # a block that was not stopped before the message was
+            self._close(index)
+        return self._provider.read({"type": "message", "model": self.model, "content": list(self._blocks.values())})
+
+    def _add(self, index: Any, event: object) -> None:
+        if index not in self._blocks:
+            raise unread("a delta of a content block that has not begun", event)
+        delta = get(event, "delta")
+        if (citation := get(delta, "citation")) is not None:
+            self._blocks[index]["citations"] = [*(self._blocks[index].get("citations") or ()), plain(citation)]
+        for field in ("text", "partial_json", "thinking", "signature"):
+            if isinstance(piece := get(delta, field), str):
+                self._pieces.setdefault(index, {}).setdefault(field, []).append(piece)
+
+    def _close(self, index: Any) -> None:
+        block = self._blocks[index]
+        for field, pieces in self._pieces.pop(index, {}).items():
+            text = "".join(pieces)
+            if field == "partial_json":
+                block["input"] = _input(text) if text.strip() else block.get("input")
+            else:
+                block[field] = (block.get(field) or "") + text
+
+
+def _input(text: str) -> Any:
+    """What a call's arguments are; as text where they are no JSON, so that the model is told what is wrong."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _result(answer: Answer) -> dict[str, Any]:

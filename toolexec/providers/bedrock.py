@@ -7,6 +7,7 @@ The rules are those of https://docs.aws.amazon.com/bedrock/latest/APIReference/A
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,13 +15,17 @@ from typing import Any, ClassVar
 from toolexec.providing import (
     Answer,
     Asked,
+    Assembler,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
     Text,
+    Whole,
     arguments_object,
+    cut_short,
+    failed,
     get,
     is_object,
     items_of,
@@ -28,6 +33,9 @@ from toolexec.providing import (
     said_again,
 )
 
+_EVENTS = frozenset(
+    ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+)
 _IMAGES = ("png", "jpeg", "gif", "webp")
 # By media type, as the API calls them.
 _DOCUMENTS = {
@@ -74,8 +82,8 @@ class Bedrock(Provider):
         said: list[str] = []
         for block in items_of(get(message, "content"), "a message's content"):
             use = get(block, "toolUse")
-            if use is not None and get(use, "type") != "server_tool_use":  # that one is answered already
-                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
+            if _asks(use):
+                calls.append(_call(use))
                 native.append(Asked())
                 continue
             text = get(block, "text")
@@ -85,6 +93,14 @@ class Bedrock(Provider):
                 said.append(text)
             native.append(plain(block))
         return Reply(calls, "".join(said) or None, native)
+
+    def recognises_event(self, event: object) -> bool:
+        """Its one key is an event's name."""
+        return is_object(event) and bool(event.keys() & _EVENTS)
+
+    def assembler(self) -> Assembler:
+        """Reads the events of one stream."""
+        return _Blocks(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message with all blocks, its calls under the ids that the results are sent with."""
@@ -101,6 +117,93 @@ class Bedrock(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [{"toolResult": _result(answer)} for answer in answers]}]
+
+
+def _asks(use: object) -> bool:
+    return use is not None and get(use, "type") != "server_tool_use"  # that one is answered already
+
+
+def _call(use: object) -> CallRecord:
+    return CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input"))
+
+
+class _Blocks(Assembler):
+    """Puts blocks together; a call is whole when its block stops."""
+
+    def __init__(self, provider: Bedrock) -> None:
+        self._provider = provider
+        self._blocks: dict[Any, dict[str, Any]] = {}  # by index, in the order they began
+        self._input: dict[Any, list[str]] = {}  # pieces of a call's arguments, by index
+        self._texts: dict[Any, dict[tuple[str, ...], list[str]]] = {}  # pieces of other texts, by index and place
+        self._places: dict[Any, int] = {}  # of the calls, by index
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        fault = next((key for key in event if key.endswith("Exception")), None)
+        if fault is not None:
+            raise failed(event)
+        if (started := event.get("contentBlockStart")) is not None:
+            index = get(started, "contentBlockIndex")
+            block = self._blocks[index] = plain(get(started, "start") or {})
+            if _asks(block.get("toolUse")):
+                self._places[index] = len(self._places)
+        elif (come := event.get("contentBlockDelta")) is not None:
+            self._add(get(come, "contentBlockIndex"), plain(get(come, "delta")))
+        elif (stopped := event.get("contentBlockStop")) is not None:
+            index = get(stopped, "contentBlockIndex")
+            self._close(index)
+            if index in self._places:
+                return [Whole(self._places[index], _call(self._blocks[index]["toolUse"]))]
+        elif "messageStop" in event:
+            self._ended = True
+        return []
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("messageStop")
+        for index in self._blocks:  # one that was not stopped before the message was
+            self._close(index)
+        return self._provider.read({"output": {"message": {"content": list(self._blocks.values())}}})
+
+    def _add(self, index: Any, delta: Any) -> None:
+        block = self._blocks.setdefault(index, {})  # only a call's block has a start
+        for key, value in delta.items():
+            if key == "toolUse":
+                self._input.setdefault(index, []).append(str(get(value, "input") or ""))
+            elif key == "text":
+                self._texts.setdefault(index, {}).setdefault(("text",), []).append(value)
+            elif key == "reasoningContent":
+                self._add_reasoning(index, block, value)
+            elif key == "citation":
+                block.setdefault("citations", []).append(value)
+
+    def _add_reasoning(self, index: Any, block: dict[str, Any], value: dict[str, Any]) -> None:
+        if "redactedContent" in value:
+            block["reasoningContent"] = {"redactedContent": value["redactedContent"]}
+        for key in value.keys() & {"text", "signature"}:
+            place = ("reasoningContent", "reasoningText", key)
+            self._texts.setdefault(index, {}).setdefault(place, []).append(value[key])
+
+    def _close(self, index: Any) -> None:
+        block = self._blocks.setdefault(index, {})
+        if (pieces := self._input.pop(index, None)) is not None:
+            block["toolUse"]["input"] = _arguments("".join(pieces))
+        for (*outer, key), texts in self._texts.pop(index, {}).items():
+            holder = block
+            for name in outer:
+                holder = holder.setdefault(name, {})
+            holder[key] = "".join(texts)
+        if "citations" in block:  # the text they are about is theirs
+            text = block.pop("text", "")
+            self._blocks[index] = {"citationsContent": {"content": [{"text": text}], "citations": block["citations"]}}
+
+
+def _arguments(text: str) -> Any:
+    """What a call's arguments are; as text where they are no JSON, so that the model is told what is wrong."""
+    try:
+        return json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return text
 
 
 def _result(answer: Answer) -> dict[str, Any]:

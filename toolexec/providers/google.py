@@ -13,12 +13,16 @@ from typing import Any, ClassVar, cast
 from toolexec.providing import (
     Answer,
     Asked,
+    Assembler,
     CallRecord,
     Provider,
     Reply,
     Text,
+    Whole,
     arguments_object,
     base64_text,
+    check_no_error,
+    cut_short,
     get,
     inlined,
     is_array,
@@ -26,6 +30,7 @@ from toolexec.providing import (
     items_of,
     plain,
     said_again,
+    text_of,
     unread,
 )
 
@@ -91,7 +96,18 @@ class Google(Provider):
                 said.append(text)
             own = _own(part)
             native.append(own if call is None else Asked(own))
-        return Reply(calls, "".join(said) or None, native)
+        return Reply(calls, "".join(said) or None, native, _model(response))
+
+    def recognises_event(self, event: object) -> bool:
+        """It has candidates, or says what an answer without them came to."""
+        return any(
+            get(event, name) is not None
+            for name in ("candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata")
+        )
+
+    def assembler(self) -> Assembler:
+        """Reads the responses that make up one stream."""
+        return _Parts(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One content of the model; its parts keep their thought signatures, which the API checks."""
@@ -113,6 +129,69 @@ class Google(Provider):
 def _call(part: object) -> Any:
     call = get(part, "functionCall")
     return get(part, "function_call") if call is None else call
+
+
+def _model(response: object) -> str | None:
+    return text_of(get(response, "modelVersion") or get(response, "model_version"))
+
+
+class _Parts(Assembler):
+    """Collects parts: a call comes in one, whole."""
+
+    def __init__(self, provider: Google) -> None:
+        self._provider = provider
+        self._parts: list[dict[str, Any]] = []
+        self._texts: list[str] | None = None  # of the last part, while it is plain text that goes on
+        self._calls = 0
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        check_no_error(event)
+        self.model = _model(event) or self.model
+        wholes: list[Whole] = []
+        for candidate in items_of(get(event, "candidates"), "a response's candidates")[:1]:
+            for part in items_of(get(get(candidate, "content"), "parts"), "a content's parts"):
+                wholes += self._take(part)
+            self._ended |= (get(candidate, "finishReason") or get(candidate, "finish_reason")) is not None
+        return wholes
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("finishReason")
+        self._close()
+        content = {"role": "model", "parts": self._parts}
+        return self._provider.read({"modelVersion": self.model, "candidates": [{"content": content}]})
+
+    def _take(self, part: object) -> list[Whole]:
+        call = _call(part)
+        own = _own(part)
+        if call is not None:
+            self._close()
+            if any(get(call, name) for name in ("willContinue", "will_continue", "partialArgs", "partial_args")):
+                raise unread("arguments in pieces, which are not read: leave streamFunctionCallArguments off", part)
+            self._parts.append({**own, "functionCall": plain(call)})
+            self._calls += 1
+            return [Whole(self._calls - 1, CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))]
+        going_on = self._parts[-1] if self._texts is not None else None
+        text = own.get("text")
+        if going_on is not None and isinstance(text, str) and going_on.get("thought") == own.get("thought"):
+            assert self._texts is not None
+            self._texts.append(text)
+            going_on.update({key: value for key, value in own.items() if key != "text"})
+        else:
+            self._close()
+            self._parts.append(own)
+            self._texts = [text] if isinstance(text, str) else None
+        if own.keys() - {"text", "thought"}:  # a signature closes what it signs
+            self._close()
+        return []
+
+    def _close(self) -> None:
+        if self._texts is not None:
+            self._parts[-1]["text"] = "".join(self._texts)
+            self._texts = None
+            if self._parts[-1] == {"text": ""}:
+                self._parts.pop()
 
 
 def _own(part: object) -> dict[str, Any]:

@@ -11,12 +11,14 @@ from urllib.parse import quote
 
 from toolexec.providing import (
     Answer,
+    Assembler,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
     Text,
+    Whole,
     base64_text,
     get,
     is_array,
@@ -59,6 +61,10 @@ class MCP(Provider):
             calls.append(CallRecord.of(get(request, "id"), get(params, "name"), get(params, "arguments")))
         return Reply(calls, None, [get(request, "id") for request in requests])
 
+    def assembler(self) -> Assembler:
+        """Reads messages one after another; those that call no tool are somebody else's."""
+        return _Requests(self)
+
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """Nothing: a server keeps no conversation."""
         return []
@@ -68,6 +74,25 @@ class MCP(Provider):
         # JSON-RPC wants the id back as it came: a number stays one, and one sent twice is answered twice.
         ids: list[Any] = [answer.id for answer in answers] if reply.native is None else reply.native
         return [_response(own, answer) for own, answer in zip(ids, answers, strict=True)]
+
+
+class _Requests(Assembler):
+    """Collects requests: each is whole."""
+
+    def __init__(self, provider: MCP) -> None:
+        self._provider = provider
+        self._requests: list[Any] = []
+
+    def feed(self, event: Any) -> list[Whole]:
+        if not self._provider.recognises(event):
+            return []
+        come = [event] if not is_array(event) else event
+        self._requests += come
+        calls = self._provider.read(come).calls
+        return [Whole(len(self._requests) - len(come) + n, record) for n, record in enumerate(calls)]
+
+    def finish(self) -> Reply:
+        return self._provider.read(self._requests)
 
 
 def _response(id: Any, answer: Answer) -> dict[str, Any]:

@@ -10,10 +10,14 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Assembler,
     CallRecord,
     Provider,
     Reply,
+    Whole,
     arguments_object,
+    check_no_error,
+    cut_short,
     get,
     inlined,
     items_of,
@@ -48,11 +52,13 @@ class Ollama(Provider):
     def read(self, response: object) -> Reply:
         """Its message."""
         message = get(response, "message")
-        calls: list[CallRecord] = []
-        for entry in items_of(get(message, "tool_calls"), "a message's tool_calls"):
-            function = get(entry, "function")
-            calls.append(CallRecord.of(get(entry, "id"), get(function, "name"), get(function, "arguments")))
-        return Reply(calls, text_of(get(message, "content")), text_of(get(message, "thinking")))
+        calls = [_call(entry) for entry in items_of(get(message, "tool_calls"), "a message's tool_calls")]
+        thinking, model = text_of(get(message, "thinking")), text_of(get(response, "model"))
+        return Reply(calls, text_of(get(message, "content")), thinking, model)
+
+    def assembler(self) -> Assembler:
+        """Reads the responses that make up one stream."""
+        return _Messages(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message."""
@@ -80,3 +86,36 @@ class Ollama(Provider):
             }
             for answer in answers
         ]
+
+
+def _call(entry: object) -> CallRecord:
+    function = get(entry, "function")
+    return CallRecord.of(get(entry, "id"), get(function, "name"), get(function, "arguments"))
+
+
+class _Messages(Assembler):
+    """Puts messages together: a call comes in one, whole."""
+
+    def __init__(self, provider: Ollama) -> None:
+        self._provider = provider
+        self._texts: dict[str, list[str]] = {"content": [], "thinking": []}
+        self._entries: list[Any] = []
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        check_no_error(event)
+        self.model = text_of(get(event, "model")) or self.model
+        message = get(event, "message")
+        for key, texts in self._texts.items():
+            if isinstance(text := get(message, key), str):
+                texts.append(text)
+        come = items_of(get(message, "tool_calls"), "a message's tool_calls")
+        self._entries += come
+        self._ended |= get(event, "done") is True
+        return [Whole(len(self._entries) - len(come) + n, _call(entry)) for n, entry in enumerate(come)]
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("done")
+        message: dict[str, Any] = {key: "".join(texts) or None for key, texts in self._texts.items()}
+        return self._provider.read({"model": self.model, "message": {**message, "tool_calls": self._entries}})

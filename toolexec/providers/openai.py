@@ -5,19 +5,25 @@ The rules are those of https://platform.openai.com/docs/api-reference/chat/creat
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Assembler,
     CallRecord,
     FormatError,
     Provider,
     Reply,
+    Whole,
     arguments_text,
+    check_no_error,
+    cut_short,
     get,
     items_of,
+    plain,
     strict_form,
     text_of,
     unread,
@@ -55,11 +61,20 @@ class OpenAI(Provider):
         """
         message = _message(response)
         if get(message, "tool_calls") is None and get(message, "function_call") is not None:
-            raise FormatError("a message with function_call, which tool_calls have replaced: ask the model with tools=")
+            raise _outdated()
         entries = items_of(get(message, "tool_calls") or None, "a message's tool_calls")
         calls = [_call(entry, position) for position, entry in enumerate(entries)]
         refusal = text_of(get(message, "refusal"))
-        return Reply(calls, text_of(get(message, "content")), {"refusal": refusal} if refusal else None)
+        native = {"refusal": refusal} if refusal else None
+        return Reply(calls, text_of(get(message, "content")), native, text_of(get(response, "model")))
+
+    def recognises_event(self, event: object) -> bool:
+        """It has choices, or wraps what has."""
+        return self.recognises(event) or get(event, "chunk") is not None
+
+    def assembler(self) -> Assembler:
+        """Reads the chunks of one stream."""
+        return _Chunks(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message; its calls under the ids that the results are sent with."""
@@ -79,6 +94,118 @@ class OpenAI(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message for each call."""
         return [{"role": "tool", "tool_call_id": answer.id, "content": answer.text} for answer in answers]
+
+
+class _Entry:
+    """A call whose pieces are still coming."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self.id: Any = None
+        self.name = ""
+        self.pieces: list[str] = []
+        self.told = False
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, function: object) -> None:
+        name, piece = get(function, "name"), get(function, "arguments")
+        if isinstance(name, str) and name != self.name:  # some servers say it in every chunk
+            self.name += name
+        if piece is None or piece == "":
+            return
+        if self.told and str(piece).strip():
+            raise unread(f"arguments of {self.name!r} that go on after they were whole", piece)
+        self.pieces.append(piece if isinstance(piece, str) else json.dumps(plain(piece)))
+
+    def is_whole(self) -> bool:
+        """Whether nothing but blanks can follow: an object has been closed."""
+        try:
+            return isinstance(json.loads(self.arguments), dict)
+        except (ValueError, RecursionError):
+            return False
+
+
+class _Chunks(Assembler):
+    """Puts deltas together.
+
+    A call is whole when another begins, if its arguments are an object, or else when the choice has come to
+    its end.  Which call a delta belongs to its index says, unless a server leaves that out or gives all of them
+    the same: then a new id, or a name after whole arguments, begins another.
+    """
+
+    def __init__(self, provider: OpenAI) -> None:
+        self._provider = provider
+        self._entries: list[_Entry] = []
+        self._at: dict[Any, _Entry] = {}  # by index, the last one
+        self._last: _Entry | None = None
+        self._texts: dict[str, list[str]] = {"content": [], "refusal": []}
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        # The SDK's own helper wraps chunks in events, and has more events that say the same again.
+        chunk = get(event, "chunk") if get(event, "type") == "chunk" else event
+        check_no_error(chunk)
+        self.model = text_of(get(chunk, "model")) or self.model
+        wholes: list[Whole] = []
+        for choice in items_of(get(chunk, "choices"), "a chunk's choices"):
+            if get(choice, "index") in (0, None):
+                wholes += self._take(choice)
+        return wholes
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("finish_reason")
+        message: dict[str, Any] = {key: "".join(texts) or None for key, texts in self._texts.items()}
+        if self._entries:
+            message["tool_calls"] = [
+                {"id": entry.id, "function": {"name": entry.name, "arguments": entry.arguments}}
+                for entry in self._entries
+            ]
+        return self._provider.read({"model": self.model, "choices": [{"message": message}]})
+
+    def _take(self, choice: object) -> list[Whole]:
+        delta = get(choice, "delta")
+        if get(delta, "function_call") is not None:
+            raise _outdated()
+        for key, texts in self._texts.items():
+            if isinstance(text := get(delta, key), str):
+                texts.append(text)
+        wholes: list[Whole] = []
+        for piece in items_of(get(delta, "tool_calls"), "a delta's tool_calls"):
+            entry, before = self._entry_of(piece), self._last
+            if before is not None and before is not entry and not before.told and before.is_whole():
+                wholes.append(self._tell(before))
+            entry.add(get(piece, "function"))
+            self._last = entry
+        if get(choice, "finish_reason") is not None:
+            self._ended = True
+            wholes += [self._tell(entry) for entry in self._entries if not entry.told]
+        return wholes
+
+    def _entry_of(self, piece: object) -> _Entry:
+        index, own_id = get(piece, "index"), get(piece, "id")
+        entry = self._at.get(index)
+        if (
+            entry is None
+            or (own_id and entry.id and own_id != entry.id)
+            or (index is None and not own_id and get(get(piece, "function"), "name") and entry.is_whole())
+        ):
+            entry = self._at[index] = _Entry(len(self._entries))
+            self._entries.append(entry)
+        entry.id = entry.id or own_id
+        return entry
+
+    @staticmethod
+    def _tell(entry: _Entry) -> Whole:
+        entry.told = True
+        return Whole(entry.place, CallRecord.of(entry.id, entry.name, entry.arguments))
+
+
+def _outdated() -> FormatError:
+    return FormatError("a message with function_call, which tool_calls have replaced: ask the model with tools=")
 
 
 def _message(response: object) -> object:

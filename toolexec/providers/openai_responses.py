@@ -12,14 +12,18 @@ from typing import Any, ClassVar
 from toolexec.providing import (
     Answer,
     Asked,
+    Assembler,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
     Text,
+    Whole,
     arguments_text,
+    cut_short,
     data_url,
+    failed,
     get,
     is_array,
     is_object,
@@ -27,6 +31,7 @@ from toolexec.providing import (
     plain,
     said_again,
     strict_form,
+    text_of,
     unread,
 )
 
@@ -71,13 +76,22 @@ class OpenAIResponses(Provider):
             if not isinstance(kind, str):
                 raise unread(f"output item {position} has no type", item)
             if kind == "function_call":
-                calls.append(CallRecord.of(get(item, "call_id"), get(item, "name"), get(item, "arguments")))
+                calls.append(_call(item))
                 native.append(Asked(own))
             else:
                 native.append(own)
                 parts = items_of(get(item, "content"), "an item's content") if kind == "message" else ()
                 said.extend(text for part in parts if isinstance(text := get(part, "text"), str))
-        return Reply(calls, "".join(said) or None, native)
+        return Reply(calls, "".join(said) or None, native, text_of(get(response, "model")))
+
+    def recognises_event(self, event: object) -> bool:
+        """Its type is one of a response's."""
+        kind = get(event, "type")
+        return isinstance(kind, str) and kind.startswith("response.")
+
+    def assembler(self) -> Assembler:
+        """Reads the events of one stream."""
+        return _Items(self)
 
     def assistant(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """The output's items, its calls under the ids that the results are sent with."""
@@ -97,6 +111,46 @@ class OpenAIResponses(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One item for each call; parts are content of its output."""
         return [{"type": "function_call_output", "call_id": answer.id, "output": _output(answer)} for answer in answers]
+
+
+def _call(item: object) -> CallRecord:
+    return CallRecord.of(get(item, "call_id"), get(item, "name"), get(item, "arguments"))
+
+
+class _Items(Assembler):
+    """Takes the items as they are done; the deltas before say nothing else."""
+
+    def __init__(self, provider: OpenAIResponses) -> None:
+        self._provider = provider
+        self._items: dict[Any, Any] = {}  # by their place in the output, in the order they were added
+        self._ended = False
+
+    def feed(self, event: Any) -> list[Whole]:
+        kind = get(event, "type")
+        if kind == "error":
+            raise failed(event)
+        response, index, item = get(event, "response"), get(event, "output_index"), get(event, "item")
+        if kind == "response.failed":
+            raise failed(get(response, "error"))
+        if kind == "response.created":
+            self.model = text_of(get(response, "model"))
+        elif kind in ("response.completed", "response.incomplete"):
+            self._ended = True
+        elif kind == "response.output_item.added":
+            self._items.setdefault(index, item)
+        elif kind == "response.output_item.done":
+            self._items[index] = item
+            if get(item, "type") == "function_call":
+                ahead = list(self._items)[: list(self._items).index(index)]
+                place = sum(get(self._items[other], "type") == "function_call" for other in ahead)
+                return [Whole(place, _call(item))]
+        return []
+
+    def finish(self) -> Reply:
+        if not self._ended:
+            raise cut_short("response.completed")
+        output = list(self._items.values())
+        return self._provider.read({"object": "response", "model": self.model, "output": output})
 
 
 def _joined(own: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:

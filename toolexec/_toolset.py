@@ -1,0 +1,81 @@
+"""Toolset: the tools of one Context, what is declared of them, and which of them a call is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from toolexec._calls import CallRecord
+from toolexec._discovery import chosen
+from toolexec._errors import DeclarationError
+from toolexec._formats import declarer
+from toolexec._function import Function
+from toolexec._inject import check_injected
+from toolexec._provider import Provider
+
+if TYPE_CHECKING:
+    from toolexec._parameters import Parameters
+
+
+class Toolset:
+    """Tools by name.
+
+    Attributes:
+        functions: The tools, by name.
+    """
+
+    __slots__ = ("_rendered", "functions")
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self._rendered: dict[str, Parameters] = {}  # of the tools that have a parameter whose type is a function
+
+    def take(self, function: Function, context: object, deps: Mapping[Any, Any], provider: Provider | None) -> None:
+        """Add a tool; see ``Context``."""
+        there = self.functions.get(function.name)
+        if there is not None:
+            if there is function or _is_same(there._definition.source, function._definition.source):
+                return
+            raise DeclarationError(f"two tools are named {function.name!r}; give one of them another name")
+        chosen(function._definition.strategy)  # one that cannot run here is no surprise for a later call
+        self.functions[function.name] = function
+        rendered = function._render()  # types that have no JSON form are found here, never at a call
+        if function._definition.dynamic:
+            self._rendered[function.name] = rendered
+        check_injected(function.name, function._parameters.injected, context, deps)
+        if provider is not None:
+            provider.adapt_function(function)  # likewise what the provider cannot express
+
+    def declarations(self, provider: Any, *, strict: bool) -> list[dict[str, Any]]:
+        """All tools as a provider takes them; see ``Context``."""
+        declaring = declarer(provider, strict=strict)
+        declared: list[dict[str, Any]] = []
+        for function in self.functions.values():
+            declared.append(function.adapt(declaring))
+            if function._rendered is not None:
+                self._rendered[function.name] = function._rendered
+        return declaring.together(declared) if isinstance(declaring, Provider) else declared
+
+    def bind(self, record: CallRecord, provider: Provider | None) -> Function:
+        """A call of the tool that a response means.
+
+        Args:
+            record: The call.
+            provider: Whose response it was, if that is known.
+        """
+        known = self.functions.get(record.name)
+        if known is None and provider is not None and record.name:
+            # Perhaps the name that the provider made us give it.
+            renamed = (tool for name, tool in self.functions.items() if provider.rename(name) == record.name)
+            known = next(renamed, None)
+        if known is None:
+            return Function._unknown(record.name, record.id, record.arguments)
+        function = known.bind(record.arguments, record.id)
+        function._rendered = self._rendered.get(known.name)
+        return function
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    # A method is a new object each time it is taken from its instance.
+    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
