@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,8 @@ from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._provider import Provider
 from toolexec._received import Received, read, settle_by_hand
-from toolexec._return import Return, frameless
+from toolexec._repair import repair
+from toolexec._return import Return
 from toolexec._stream import Start, Stream
 from toolexec._tool import as_function
 from toolexec._toolset import Toolset
@@ -339,6 +339,22 @@ class Context:
         known, tools = self._out(provider)
         return [message for response in self._responses for message in response.turn(known, tools)]
 
+    def repair(self, messages: Sequence[Any], provider: Any = None) -> list[Any]:
+        """A history made elsewhere, of a run that crashed say, in which every call has exactly one answer.
+
+        A call without one is told not to have been answered: it may or may not have run.  Answers that
+        the provider would refuse go to their place; to no call, or second ones, they are left out.
+
+        Args:
+            messages: All messages, as a request takes them, or an SDK's objects; none is changed.
+            provider: Whose format they have; by default that is seen from the calls in them.
+
+        Raises:
+            FormatError: They are of no provider, or of one that keeps no histories.
+        """
+        last = self._responses[-1].provider if self._responses else None
+        return repair(messages, provider, [known for known in (self._provider, last) if known is not None])
+
     def record(self, returns: Iterable[Return]) -> None:
         """Settle calls with Returns that were made by hand, such as ``fn.return_(value)``.
 
@@ -362,12 +378,8 @@ class Context:
         """
         self._asks.clear()
         self._stopped_ids.clear()
-        for function in self._calls():
-            ret = function._return
-            if ret is not None and ret.exception is not None:
-                function._return = replace(ret, exception=frameless(ret.exception))
-                if function._task is not None and function._task._return is ret:
-                    function._task._return = function._return
+        for response in self._responses:
+            response.drop_frames()
 
 
 injectable(Context, "context")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from toolexec._arguments import excerpt, kind_of, parse
 from toolexec._calls import CallRecord
 from toolexec._errors import DeclarationError, FormatError
+from toolexec._history import Blocks, Said
 from toolexec._json import encode, is_array, is_object, legal_text
 from toolexec._parts import Part
 
@@ -94,6 +95,7 @@ class Provider(ABC):
         most_name_chars: How long that may be.
         legal_id: What it takes as a call's id; None takes everything.
         needs_ids: Whether each call has to have an id.
+        blocks: Where a user's message has its blocks, if that is where results go; None if each is a message.
     """
 
     name: ClassVar[str] = ""
@@ -102,6 +104,7 @@ class Provider(ABC):
     most_name_chars: ClassVar[int] = 64
     legal_id: ClassVar[re.Pattern[str] | None] = None
     needs_ids: ClassVar[bool] = True
+    blocks: ClassVar[Blocks | None] = None
 
     __slots__ = ("strict",)
 
@@ -158,6 +161,16 @@ class Provider(ABC):
     def recognises_event(self, event: object) -> bool:
         """Whether ``event`` looks like one of a stream of this format, as :meth:`recognises` says of a response."""
         return self.recognises(event)
+
+    def said(self, message: object) -> Said:
+        """What one message of a history has to do with calls; without this, ``Context.repair`` is not for the format.
+
+        Raises:
+            FormatError: Its histories cannot be read; why, in words.
+        """
+        raise FormatError(
+            f"a history of {self.name} cannot be repaired: {type(self).__name__} has no method said(message)"
+        )
 
     # The same for all
 

@@ -15,7 +15,7 @@ from toolexec._formats import format_of, installed, recognised
 from toolexec._json import is_array, is_object
 from toolexec._parts import Part, Text, parts_of
 from toolexec._provider import Answer, Provider, Reply
-from toolexec._return import render
+from toolexec._return import frameless, render
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -78,6 +78,15 @@ class Received:
         if self.state == "open":
             raise ToolexecError("the stream of the last response still goes on; read it to its end first")
         return self.state == "whole"
+
+    def drop_frames(self) -> None:
+        """Replace the exceptions of its Returns by copies that hold no frames."""
+        for function in self.functions:
+            ret = function._return
+            if ret is not None and ret.exception is not None:
+                function._return = replace(ret, exception=frameless(ret.exception))
+                if function._task is not None and function._task._return is ret:
+                    function._task._return = function._return
 
     def _reply_for(self, provider: Provider) -> Reply:
         own = self.provider is not None and self.provider.name == provider.name

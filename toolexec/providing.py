@@ -7,6 +7,7 @@ import base64
 from toolexec._assembling import Assembler, Whole, check_no_error, cut_short, failed
 from toolexec._calls import CallRecord
 from toolexec._errors import FormatError
+from toolexec._history import Answered, Blocks, Said
 from toolexec._json import is_array, is_object
 from toolexec._parts import File, Image, Part, Text
 from toolexec._provider import (
@@ -31,8 +32,10 @@ from toolexec._schema import strict_form
 __all__ = [
     "PROVIDER_API_VERSION",
     "Answer",
+    "Answered",
     "Asked",
     "Assembler",
+    "Blocks",
     "CallRecord",
     "Described",
     "File",
@@ -41,6 +44,7 @@ __all__ = [
     "Part",
     "Provider",
     "Reply",
+    "Said",
     "Text",
     "Whole",
     "arguments_object",

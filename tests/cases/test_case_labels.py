@@ -165,6 +165,9 @@ CASES = {
     "anc_S10": "calls together are answered in their order",
     "anc_S11": "a group is alive if one call is, and its interrupt reaches all",
     "anc_S12": "a task's interrupt reaches the isolated task as well as the runner",
+    # in a conversation
+    "anc_C1": "pending is what is neither called, cancelled nor answered",
+    "anc_C9": "calls that nobody answered are closed before the next request",
     # and the faults that it still has
     "anc_fault_class_hook": "the hook of a class was never called",
     "anc_fault_crash": "a crash was a hang",
@@ -177,7 +180,7 @@ CASES = {
     "anc_fault_zombies": "children stayed zombies",
 }
 
-_LABELS = re.compile(r"test_(?=[A-G]\d|anc_[KRST]\d)((?:anc_)?(?:[A-GKRST]\d+_)+)")
+_LABELS = re.compile(r"test_(?=[A-G]\d|anc_[CKQRST]\d)((?:anc_)?(?:[A-GKQRST]\d+_)+)")
 
 
 def _tests() -> Iterator[str]:

@@ -13,13 +13,16 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Asked,
     Assembler,
+    Blocks,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
+    Said,
     Text,
     Whole,
     arguments_object,
@@ -27,6 +30,7 @@ from toolexec.providing import (
     cut_short,
     failed,
     get,
+    is_array,
     items_of,
     plain,
     said_again,
@@ -53,6 +57,7 @@ class Anthropic(Provider):
 
     name: ClassVar[str] = "anthropic"
     legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r"[a-zA-Z0-9_-]+")
+    blocks: ClassVar[Blocks | None] = Blocks("content")
 
     __slots__ = ()
 
@@ -119,6 +124,19 @@ class Anthropic(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
+
+    def said(self, message: object) -> Said:
+        """The tool_use blocks of an assistant message, the tool_result blocks of a user message."""
+        role, content = get(message, "role"), get(message, "content")
+        calls: list[CallRecord] = []
+        answers: list[Answered] = []
+        for place, block in enumerate(content if is_array(content) else ()):
+            kind = get(block, "type")
+            if role == "assistant" and kind == "tool_use":
+                calls.append(CallRecord.of(get(block, "id"), get(block, "name"), get(block, "input")))
+            elif role == "user" and kind == "tool_result":
+                answers.append(Answered.of(get(block, "tool_use_id"), block=place))
+        return Said(calls, answers, takes=role == "user")
 
 
 def _call(block: object) -> CallRecord:

@@ -14,19 +14,23 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Asked,
     Assembler,
+    Blocks,
     CallRecord,
     Image,
     Part,
     Provider,
     Reply,
+    Said,
     Text,
     Whole,
     arguments_object,
     cut_short,
     failed,
     get,
+    is_array,
     is_object,
     items_of,
     plain,
@@ -59,6 +63,7 @@ class Bedrock(Provider):
 
     name: ClassVar[str] = "bedrock"
     legal_id: ClassVar[re.Pattern[str] | None] = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+    blocks: ClassVar[Blocks | None] = Blocks("content")
 
     __slots__ = ()
 
@@ -84,6 +89,8 @@ class Bedrock(Provider):
             use = get(block, "toolUse")
             if _asks(use):
                 calls.append(_call(use))
+            if _is_call(use):
+                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
                 native.append(Asked())
                 continue
             text = get(block, "text")
@@ -117,6 +124,23 @@ class Bedrock(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One user message with all results."""
         return [{"role": "user", "content": [{"toolResult": _result(answer)} for answer in answers]}]
+
+    def said(self, message: object) -> Said:
+        """The toolUse blocks of an assistant message, the toolResult blocks of a user message."""
+        role, content = get(message, "role"), get(message, "content")
+        calls: list[CallRecord] = []
+        answers: list[Answered] = []
+        for place, block in enumerate(content if is_array(content) else ()):
+            use, result = get(block, "toolUse"), get(block, "toolResult")
+            if role == "assistant" and _is_call(use):
+                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
+            elif role == "user" and result is not None:
+                answers.append(Answered.of(get(result, "toolUseId"), block=place))
+        return Said(calls, answers, takes=role == "user")
+
+
+def _is_call(use: object) -> bool:
+    return use is not None and get(use, "type") != "server_tool_use"  # that one is answered already
 
 
 def _asks(use: object) -> bool:

@@ -12,11 +12,14 @@ from typing import Any, ClassVar, cast
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Asked,
     Assembler,
+    Blocks,
     CallRecord,
     Provider,
     Reply,
+    Said,
     Text,
     Whole,
     arguments_object,
@@ -60,6 +63,7 @@ class Google(Provider):
     name: ClassVar[str] = "google"
     legal_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
     needs_ids: ClassVar[bool] = False
+    blocks: ClassVar[Blocks | None] = Blocks("parts", alone=True)
 
     __slots__ = ()
 
@@ -125,10 +129,27 @@ class Google(Provider):
         """One content of the user, with as many responses as there were calls, in their order."""
         return [{"role": "user", "parts": [{"functionResponse": _response(answer)} for answer in answers]}]
 
+    def said(self, message: object) -> Said:
+        """The calls of a model's content, the responses of any other."""
+        by_model, parts = get(message, "role") == "model", get(message, "parts")
+        calls: list[CallRecord] = []
+        answers: list[Answered] = []
+        for place, part in enumerate(parts if is_array(parts) else ()):
+            call, answer = _call(part), _first(part, "functionResponse", "function_response")
+            if by_model and call is not None:
+                calls.append(CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))
+            elif not by_model and answer is not None:
+                answers.append(Answered.of(get(answer, "id"), get(answer, "name"), place))
+        return Said(calls, answers, takes=not by_model and parts is not None)
+
 
 def _call(part: object) -> Any:
-    call = get(part, "functionCall")
-    return get(part, "function_call") if call is None else call
+    return _first(part, "functionCall", "function_call")
+
+
+def _first(part: object, *names: str) -> Any:
+    """A field under the first of its names that has one: the wire's, or the SDK's."""
+    return next((value for name in names if (value := get(part, name)) is not None), None)
 
 
 def _model(response: object) -> str | None:

@@ -13,10 +13,12 @@ from toolexec.providing import (
     Answer,
     Assembler,
     CallRecord,
+    FormatError,
     Image,
     Part,
     Provider,
     Reply,
+    Said,
     Text,
     Whole,
     base64_text,
@@ -74,6 +76,10 @@ class MCP(Provider):
         # JSON-RPC wants the id back as it came: a number stays one, and one sent twice is answered twice.
         ids: list[Any] = [answer.id for answer in answers] if reply.native is None else reply.native
         return [_response(own, answer) for own, answer in zip(ids, answers, strict=True)]
+
+    def said(self, message: object) -> Said:
+        """Nothing: a server keeps no conversation."""
+        raise FormatError("MCP has no histories to repair: a server answers each request, and keeps none")
 
 
 class _Requests(Assembler):

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Assembler,
     CallRecord,
     Provider,
     Reply,
+    Said,
     Whole,
     arguments_object,
     check_no_error,
@@ -74,6 +76,15 @@ class Ollama(Provider):
                 for answer in answers
             ]
         return [message]
+
+    def said(self, message: object) -> Said:
+        """The calls of an assistant message; a tool message is an answer."""
+        role = get(message, "role")
+        if role == "tool":
+            call_id, name = get(message, "tool_call_id"), get(message, "tool_name")
+            return Said(answers=[Answered.of(call_id, name)], own=call_id is None or name is not None)
+        calls = self.read({"message": message}).calls if role == "assistant" else ()
+        return Said(calls, own=not any(isinstance(call.arguments, str) for call in calls))  # those would be OpenAI's
 
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message for each call."""

@@ -12,16 +12,20 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Assembler,
     CallRecord,
     FormatError,
     Provider,
     Reply,
+    Said,
     Whole,
     arguments_text,
     check_no_error,
     cut_short,
     get,
+    is_array,
+    is_object,
     items_of,
     plain,
     strict_form,
@@ -94,6 +98,16 @@ class OpenAI(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One message for each call."""
         return [{"role": "tool", "tool_call_id": answer.id, "content": answer.text} for answer in answers]
+
+    def said(self, message: object) -> Said:
+        """The calls of an assistant message; a tool message is an answer."""
+        role, entries = get(message, "role"), get(message, "tool_calls")
+        if role == "tool":
+            return Said(answers=[Answered.of(get(message, "tool_call_id"))], own=get(message, "tool_name") is None)
+        if role != "assistant" or not is_array(entries):
+            return Said()
+        calls = [_call(entry, position) for position, entry in enumerate(entries)]
+        return Said(calls, own=not any(is_object(call.arguments) for call in calls))  # those would be Ollama's
 
 
 class _Entry:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from toolexec.providing import (
     Answer,
+    Answered,
     Asked,
     Assembler,
     CallRecord,
@@ -18,6 +19,7 @@ from toolexec.providing import (
     Part,
     Provider,
     Reply,
+    Said,
     Text,
     Whole,
     arguments_text,
@@ -111,6 +113,16 @@ class OpenAIResponses(Provider):
     def results(self, reply: Reply, answers: Sequence[Answer]) -> list[dict[str, Any]]:
         """One item for each call; parts are content of its output."""
         return [{"type": "function_call_output", "call_id": answer.id, "output": _output(answer)} for answer in answers]
+
+    def said(self, message: object) -> Said:
+        """A function_call is a call, a function_call_output an answer; items of the model make one response."""
+        kind = get(message, "type")
+        if kind == "function_call_output":
+            return Said(answers=[Answered.of(get(message, "call_id"))])
+        if kind == "function_call":
+            call = CallRecord.of(get(message, "call_id"), get(message, "name"), get(message, "arguments"))
+            return Said([call], part=True)
+        return Said(part=get(message, "role") in (None, "assistant"))
 
 
 def _call(item: object) -> CallRecord:
