@@ -85,10 +85,15 @@ class Context:
         self.functions: dict[str, Function] = self._tools.functions
         for tool in tools:
             self._tools.take(as_function(tool), self, self._deps, self._provider)
-        self._tracing = None if tracer is None else Tracing(tracer)
         self._tracer = tracer
         self._history = history
-        self._clock = clock
+        tracing = None if tracer is None else Tracing(tracer)
+        self._launching: dict[str, Any] = {
+            "clock": clock,
+            "tracing": tracing,
+            "context": self,
+            "stopped": self._stop_reason,
+        }
         self._responses: list[Received] = []
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
@@ -191,6 +196,7 @@ class Context:
     def _bind(self, record: CallRecord, provider: Provider | None, model: str | None = None) -> Function:
         function = self._tools.bind(record, provider)
         function.model = function.model if model is None else model
+        function._launching = self._launching  # also where the call is started by itself
         if self._tracer is not None:
             function.tracer = self._tracer
         return function
@@ -228,15 +234,8 @@ class Context:
         return Functions(self._responses[-1].functions if self._responses else (), self._open)
 
     def _open(self, functions: Sequence[Function], strategy: Any = None, **options: Any) -> Group:
-        return launch(
-            functions,
-            [self._choice(function, strategy) for function in functions],
-            clock=self._clock,
-            tracing=self._tracing,
-            context=self,
-            stopped=self._stop_reason,
-            **options,
-        )
+        choices = [self._choice(function, strategy) for function in functions]
+        return launch(functions, choices, **self._launching, **options)
 
     def _choice(self, function: Function, strategy: Any = None) -> Any:
         return function._definition.strategy or (self.strategy if strategy is None else strategy)

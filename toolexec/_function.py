@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolexec._by_hand import ByHand
@@ -53,6 +53,7 @@ class Function(ByHand, Registry):
         "_called",
         "_definition",
         "_id",
+        "_launching",
         "_rendered",
         "_runner",
         "arguments",
@@ -93,6 +94,7 @@ class Function(ByHand, Registry):
         self._return = None
         self._task = None
         self._rendered: Parameters | None = None
+        self._launching: Mapping[str, Any] = {}  # what the Context that received it starts it with
 
     @classmethod
     def _of(cls, definition: Definition, id: str | None = None, arguments: Any = None) -> Function:

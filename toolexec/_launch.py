@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def launch_one(function: Function, choice: Any, **options: Any) -> Task:
     """Start one call; a ``choice`` of the caller's goes before the tool's own."""
     own = function._definition.strategy
-    return launch([function], [choice if choice is not None else own], **options).tasks[0]
+    return launch([function], [choice if choice is not None else own], **function._launching, **options).tasks[0]
 
 
 def launch(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from openai.types.chat import ChatCompletion
 
 import toolexec as tx
+
+
+class Store:
+    name = "of the context"
 
 
 @tx.tool
@@ -204,3 +208,17 @@ def test_a_call_of_a_kind_that_is_not_known_is_answered_like_the_others() -> Non
 
     assert ["ok", "unknown_tool", "unknown_tool"] == [ret.status for ret in ctx.wait("sequential")]
     assert ["g", "k", "n"] == [message["tool_call_id"] for message in ctx.messages()]
+
+
+def test_a_call_started_by_itself_is_its_contexts_all_the_same() -> None:
+    @tx.tool
+    def where(store: Annotated[Store, tx.Inject], ctx: tx.Context) -> tuple[str, int]:
+        return store.name, len(ctx.functions)
+
+    ctx = tx.Context([where], deps={Store: Store()})
+    first, second = ctx.receive([{"name": "where"}, {"name": "where"}])
+
+    assert ("of the context", 1) == first.task("sequential").wait().value
+    ctx.interrupt("enough")
+    ret = second.task("thread").wait()
+    assert ("cancelled", "enough", False) == (ret.status, ret.reason, second.called)
