@@ -165,8 +165,16 @@ CASES = {
     "anc_S10": "calls together are answered in their order",
     "anc_S11": "a group is alive if one call is, and its interrupt reaches all",
     "anc_S12": "a task's interrupt reaches the isolated task as well as the runner",
-    # in a conversation
+    # in its queue, which is a Context's pending calls here
+    "anc_Q1": "calls of any strategy, and ready returns, wait together",
+    "anc_Q2": "each is waited for by its own kind, in the order of the calls",
+    "anc_Q6": "names are looked up (there in the registry too, here among the Context's own tools only)",
+    "anc_Q7": "an interrupt reaches every call, and leaves ready returns alone",
+    # and in its context
     "anc_C1": "pending is what is neither called, cancelled nor answered",
+    "anc_C2": "whether there is anything to see to",
+    "anc_C3": "what has begun is waited for, the rest begun together, under every strategy alike",
+    "anc_C4": "waiting is traced, and calls can be left out",
     "anc_C9": "calls that nobody answered are closed before the next request",
     # and the faults that it still has
     "anc_fault_class_hook": "the hook of a class was never called",
