@@ -6,9 +6,23 @@ import json
 import threading
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pytest
+
+
+class Streamed(NamedTuple):
+    """An answer that is sent piece by piece.
+
+    Attributes:
+        pieces: Of the body; each is sent before the next is taken, so that they may wait for something.
+        content_type: What they are.
+        breaks: Whether the connection is cut after the last one.
+    """
+
+    pieces: Iterable[bytes]
+    content_type: str = "text/event-stream"
+    breaks: bool = False
 
 
 class JsonServer:
@@ -19,7 +33,7 @@ class JsonServer:
         faults: Why it refused.
     """
 
-    def __init__(self, check: Callable[[dict[str, Any]], None], answers: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, check: Callable[[dict[str, Any]], None], answers: Iterable[dict[str, Any] | Streamed]) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.faults: list[str] = []
         self._check = check
@@ -28,9 +42,14 @@ class JsonServer:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status, answer = outer._answer(body)
+                if isinstance(answer, Streamed):
+                    self._stream(answer)
+                    return
                 data = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -38,17 +57,33 @@ class JsonServer:
                 self.end_headers()
                 self.wfile.write(data)
 
+            def _stream(self, answer: Streamed) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", answer.content_type)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                try:
+                    for piece in answer.pieces:
+                        self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                        self.wfile.flush()
+                    if not answer.breaks:
+                        self.wfile.write(b"0\r\n\r\n")
+                except (BrokenPipeError, ConnectionResetError):  # the client has gone
+                    self.close_connection = True
+                self.close_connection |= answer.breaks
+
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True  # a connection that a client keeps is no reason to stay
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
-    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | Streamed]:
         self.bodies.append(body)
         try:
             self._check(body)

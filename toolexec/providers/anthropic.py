@@ -133,7 +133,7 @@ class Anthropic(Provider):
         for place, block in enumerate(content if is_array(content) else ()):
             kind = get(block, "type")
             if role == "assistant" and kind == "tool_use":
-                calls.append(CallRecord.of(get(block, "id"), get(block, "name"), get(block, "input")))
+                calls.append(_call(block))
             elif role == "user" and kind == "tool_result":
                 answers.append(Answered.of(get(block, "tool_use_id"), block=place))
         return Said(calls, answers, takes=role == "user")

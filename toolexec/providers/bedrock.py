@@ -89,8 +89,6 @@ class Bedrock(Provider):
             use = get(block, "toolUse")
             if _asks(use):
                 calls.append(_call(use))
-            if _is_call(use):
-                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
                 native.append(Asked())
                 continue
             text = get(block, "text")
@@ -132,15 +130,11 @@ class Bedrock(Provider):
         answers: list[Answered] = []
         for place, block in enumerate(content if is_array(content) else ()):
             use, result = get(block, "toolUse"), get(block, "toolResult")
-            if role == "assistant" and _is_call(use):
-                calls.append(CallRecord.of(get(use, "toolUseId"), get(use, "name"), get(use, "input")))
+            if role == "assistant" and _asks(use):
+                calls.append(_call(use))
             elif role == "user" and result is not None:
                 answers.append(Answered.of(get(result, "toolUseId"), block=place))
         return Said(calls, answers, takes=role == "user")
-
-
-def _is_call(use: object) -> bool:
-    return use is not None and get(use, "type") != "server_tool_use"  # that one is answered already
 
 
 def _asks(use: object) -> bool:

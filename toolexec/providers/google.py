@@ -94,7 +94,7 @@ class Google(Provider):
         for part in items_of(get(content, "parts"), "a content's parts"):
             call = _call(part)
             if call is not None:
-                calls.append(CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))
+                calls.append(_record(call))
             text = get(part, "text")
             if isinstance(text, str) and not get(part, "thought"):
                 said.append(text)
@@ -137,7 +137,7 @@ class Google(Provider):
         for place, part in enumerate(parts if is_array(parts) else ()):
             call, answer = _call(part), _first(part, "functionResponse", "function_response")
             if by_model and call is not None:
-                calls.append(CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))
+                calls.append(_record(call))
             elif not by_model and answer is not None:
                 answers.append(Answered.of(get(answer, "id"), get(answer, "name"), place))
         return Said(calls, answers, takes=not by_model and parts is not None)
@@ -147,13 +147,17 @@ def _call(part: object) -> Any:
     return _first(part, "functionCall", "function_call")
 
 
+def _record(call: object) -> CallRecord:
+    return CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args"))
+
+
 def _first(part: object, *names: str) -> Any:
     """A field under the first of its names that has one: the wire's, or the SDK's."""
     return next((value for name in names if (value := get(part, name)) is not None), None)
 
 
 def _model(response: object) -> str | None:
-    return text_of(get(response, "modelVersion") or get(response, "model_version"))
+    return text_of(_first(response, "modelVersion", "model_version"))
 
 
 class _Parts(Assembler):
@@ -173,7 +177,7 @@ class _Parts(Assembler):
         for candidate in items_of(get(event, "candidates"), "a response's candidates")[:1]:
             for part in items_of(get(get(candidate, "content"), "parts"), "a content's parts"):
                 wholes += self._take(part)
-            self._ended |= (get(candidate, "finishReason") or get(candidate, "finish_reason")) is not None
+            self._ended |= _first(candidate, "finishReason", "finish_reason") is not None
         return wholes
 
     def finish(self) -> Reply:
@@ -192,7 +196,7 @@ class _Parts(Assembler):
                 raise unread("arguments in pieces, which are not read: leave streamFunctionCallArguments off", part)
             self._parts.append({**own, "functionCall": plain(call)})
             self._calls += 1
-            return [Whole(self._calls - 1, CallRecord.of(get(call, "id"), get(call, "name"), get(call, "args")))]
+            return [Whole(self._calls - 1, _record(call))]
         going_on = self._parts[-1] if self._texts is not None else None
         text = own.get("text")
         if going_on is not None and isinstance(text, str) and going_on.get("thought") == own.get("thought"):

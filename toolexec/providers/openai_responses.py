@@ -120,8 +120,7 @@ class OpenAIResponses(Provider):
         if kind == "function_call_output":
             return Said(answers=[Answered.of(get(message, "call_id"))])
         if kind == "function_call":
-            call = CallRecord.of(get(message, "call_id"), get(message, "name"), get(message, "arguments"))
-            return Said([call], part=True)
+            return Said([_call(message)], part=True)
         return Said(part=get(message, "role") in (None, "assistant"))
 
 
