@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import toolexec as tx
 from cases.case_steps import steer
 from cases.case_tools import ALL, PATIENCE_S, TOOLS, echo, received
 from cases.stopping_tools import Labelled
+from provider_formats import Call
+from provider_streams import STREAMS, events
 from toolexec.testing import Gate, Journal
 
 every = pytest.mark.parametrize("strategy", ALL)
@@ -30,6 +33,11 @@ class Log(tx.Tracer):
 
     def on_tool_error(self, function: tx.Function, ret: tx.Return) -> None:
         self.lines.append(("error", ret.value["type"]))
+
+
+def sent(function: tx.Function) -> Any:
+    """What a call was asked with, which some formats have as text."""
+    return json.loads(function.arguments) if isinstance(function.arguments, str) else function.arguments
 
 
 def mixed(log: Log | None = None) -> tx.Context:
@@ -65,6 +73,23 @@ def test_anc_Q2_each_call_is_waited_for_by_its_own_kind_whatever_is_asked_for(st
     assert [*THERE, None, None] == [ret.strategy for ret in returns]
     assert [f"c{n}" for n in range(1, len(returns) + 1)] == [ret.id for ret in returns]
     assert len(THERE) == len([line for line in log.lines if line[0] == "start"]), "nothing ran twice"
+
+
+@pytest.mark.parametrize("provider", STREAMS)
+def test_anc_Q5_a_streamed_call_is_told_of_once_its_arguments_are_whole(provider: str) -> None:
+    log = Log()
+    ctx = tx.Context([echo], tracer=log, strategy="thread")
+    asked = [Call("echo", {"value": "a, b and c"}, "c1"), Call("ehco", {}, "c2")]
+    stream = ctx.stream(events(provider, *asked))
+    seen = [list(map(sent, stream.functions)) for _ in stream]
+
+    whole = [call.arguments for call in asked]
+    assert all(told == whole[: len(told)] for told in seen)
+    assert [log, log] == [fn.tracer for fn in stream.functions]
+    assert [None if provider == "bedrock" else "m"] * 2 == [fn.model for fn in stream.functions]
+    returns = ctx.wait(timeout=PATIENCE_S)
+    assert ["a, b and c", "unknown_tool"] == [ret.value if ret.ok else ret.status for ret in returns]
+    assert {"start", "finish", "error"} == {line[0] for line in log.lines}
 
 
 def test_anc_Q6_names_are_those_of_the_contexts_own_tools_and_nothing_of_the_registry() -> None:
@@ -195,3 +220,18 @@ def test_anc_C4_what_is_left_out_is_not_reached_by_an_interrupt_of_the_others(ga
 
     assert ["cancelled"] == [ret.status for ret in steer(lambda: (functions - [functions[1]]).group("thread"), act)]
     assert ["cancelled", "ok"] == [ret.status for ret in ctx.wait()]
+
+
+@every
+def test_anc_C5_what_a_stream_has_begun_is_kept_until_it_was_waited_for(strategy: str) -> None:
+    ctx = tx.Context([echo], strategy=strategy)
+    for turn in range(2):
+        for _ in ctx.stream(
+            events("openai", Call("echo", {"value": turn}, "c1"), Call("echo", {"value": -turn}, "c2"))
+        ):
+            pass
+        group = ctx.group()
+        assert [turn, -turn] == [ret.value for ret in group.wait(PATIENCE_S)]
+        assert not ctx.group().tasks, "it is not in a Group twice, and not in a later turn"
+        assert group.returns == ctx.wait()
+        assert 3 * (turn + 1) == len(ctx.history())

@@ -168,6 +168,7 @@ CASES = {
     # in its queue, which is a Context's pending calls here
     "anc_Q1": "calls of any strategy, and ready returns, wait together",
     "anc_Q2": "each is waited for by its own kind, in the order of the calls",
+    "anc_Q5": "a streamed call is told of once its arguments are whole, with tracer and model",
     "anc_Q6": "names are looked up (there in the registry too, here among the Context's own tools only)",
     "anc_Q7": "an interrupt reaches every call, and leaves ready returns alone",
     # and in its context
@@ -175,6 +176,7 @@ CASES = {
     "anc_C2": "whether there is anything to see to",
     "anc_C3": "what has begun is waited for, the rest begun together, under every strategy alike",
     "anc_C4": "waiting is traced, and calls can be left out",
+    "anc_C5": "what a stream has begun is kept until it was waited for, and no longer",
     "anc_C9": "calls that nobody answered are closed before the next request",
     # and the faults that it still has
     "anc_fault_class_hook": "the hook of a class was never called",
