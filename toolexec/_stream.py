@@ -190,7 +190,8 @@ class Stream:
     def _stop(self, reason: str) -> None:
         self._queue.clear()
         for function in self._known.values():
-            function.cancel(reason)
+            if function._return is None:
+                function.cancel(reason)
 
     def _listen(self) -> Received:
         """Its place in the conversation, which it has from the first item on."""

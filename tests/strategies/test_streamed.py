@@ -344,6 +344,7 @@ def test_a_stream_that_breaks_interrupts_what_it_started(gate: Gate, strategy: s
 
     returns = ctx.wait()
     assert ["ok", "cancelled", "cancelled"] == [ret.status for ret in returns]
+    assert [False, True, True] == [fn.cancelled for fn in stream.functions]
     assert [None, "the response broke off: Broken", "the response broke off: Broken"] == [r.reason for r in returns]
     assert [] == ctx.turn() == ctx.messages() == ctx.history()
     assert returns == ctx.returns
