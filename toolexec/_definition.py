@@ -279,6 +279,12 @@ def check_source(name: str, source: Any) -> None:
     """
     if isinstance(source, Factory):
         return
+    made_of = getattr(source, "_definition", None)
+    if isinstance(made_of, Definition):
+        raise DeclarationError(
+            f"tool {name!r}: its body is a tool already, {made_of.name!r}, with parameters and options of its own; "
+            "give the plain function, and all options in one place"
+        )
     if isinstance(source, type):
         if not callable(getattr(source, "call", None)):
             raise DeclarationError(f"tool {name!r}: class {source.__name__} has no method named 'call'")

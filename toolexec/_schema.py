@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from toolexec._errors import DeclarationError
 from toolexec._json import is_list
@@ -13,6 +13,10 @@ from toolexec._signature import EMPTY, VAR_KEYWORD, Param
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+T = TypeVar("T")
+
+# How many types stand in their brackets; pydantic takes the first and drops the rest.
+_IN_BRACKETS: dict[Any, int] = {list: 1, set: 1, frozenset: 1, dict: 2}
 # A key that no parameter can have, for the type of what a ``**kw`` takes.
 _REST = "**"
 
@@ -28,7 +32,8 @@ def adapter_of(tool: str, params: Sequence[Param], *, ignore_unknown: bool = Fal
     """
     rest = any(param.kind is VAR_KEYWORD for param in params)
     extra = "allow" if rest else "ignore" if ignore_unknown else "forbid"
-    return _adapter(tool, {p.name: _field(p) for p in params if p.kind is not VAR_KEYWORD}, params, extra)
+    fields = {p.name: _field(p) for p in params if p.kind is not VAR_KEYWORD}
+    return _of_all(tool, fields, params, extra, _type_adapter)
 
 
 def rest_adapter_of(tool: str, params: Sequence[Param]) -> TypeAdapter[Any] | None:
@@ -36,7 +41,7 @@ def rest_adapter_of(tool: str, params: Sequence[Param]) -> TypeAdapter[Any] | No
     for param in params:
         if param.kind is VAR_KEYWORD and param.annotation is not EMPTY and param.annotation is not Any:
             kind: Any = param.annotation
-            return _type_adapter(tool, f"parameter '**{param.name}'", dict[str, kind])
+            return _named(tool, f"parameter '**{param.name}'", _type_adapter, dict[str, kind])
     return None
 
 
@@ -46,19 +51,20 @@ def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
     Raises:
         DeclarationError: A type has none.
     """
-    from pydantic.errors import PydanticInvalidForJsonSchema
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generate(GenerateJsonSchema):
         def field_title_should_be_set(self, schema: Any) -> bool:
             return False  # a name with capitals: tokens that say nothing
 
+    for param in params:
+        wrong = _unfit(param.annotation)
+        if wrong:
+            raise DeclarationError(f"tool {tool!r}, parameter {param.name!r}: {wrong}")
     fields = {_REST if p.kind is VAR_KEYWORD else p.name: _field(p) for p in params}
-    adapter = _adapter(tool, fields, params, "forbid")
-    try:
-        schema = adapter.json_schema(schema_generator=Generate)
-    except PydanticInvalidForJsonSchema as exc:
-        raise DeclarationError(f"tool {tool!r}: a parameter's type has no JSON Schema ({exc})") from exc
+    schema = _of_all(
+        tool, fields, params, "forbid", lambda kind: _type_adapter(kind).json_schema(schema_generator=Generate)
+    )
     schema.pop("title", None)
     properties: dict[str, Any] = schema.setdefault("properties", {})
     rest: Any = properties.pop(_REST, None)
@@ -127,7 +133,30 @@ def _with_texts(annotation: Any) -> Any:
     return annotation if inner == args else types.GenericAlias(origin, inner)
 
 
-def _adapter(tool: str, fields: dict[str, Any], params: Sequence[Param], extra: Any) -> TypeAdapter[Any]:
+def _unfit(annotation: Any) -> str:
+    """What is wrong with an annotation that pydantic would not tell, or not so that it can be mended; or ""."""
+    if annotation is any:
+        return "any is a function, and no type; write typing.Any"
+    if isinstance(annotation, list | tuple | set | dict | int | float):
+        return (
+            f"{annotation!r} is a value, and no type; write list[...] or dict[...] for a container, Literal[...] for the "
+            "values there are"
+        )
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Literal, Callable):
+        return ""
+    if len(args) > _IN_BRACKETS.get(origin, len(args)):
+        return (
+            f"{annotation!r} has {len(args)} types in its brackets, and {origin.__name__} takes {_IN_BRACKETS[origin]}; "
+            "write A | B for one of several"
+        )
+    return next(filter(None, map(_unfit, args[:1] if origin is Annotated else args)), "")
+
+
+def _of_all(
+    tool: str, fields: dict[str, Any], params: Sequence[Param], extra: Any, make: Callable[[Any], T]
+) -> T:
+    """What is made of the type of all arguments, an object with the parameters as its keys."""
     import typing_extensions  # pydantic's own; the standard TypedDict lacks what it needs before 3.12
     from pydantic import ConfigDict
 
@@ -138,29 +167,36 @@ def _adapter(tool: str, fields: dict[str, Any], params: Sequence[Param], extra: 
     shape = typed_dict("Arguments", {n: kind if n in required else not_required[kind] for n, kind in fields.items()})
     shape.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)
     try:
-        return _type_adapter(tool, "its parameters", shape)
+        return _named(tool, "its parameters", make, shape)
     except DeclarationError as exc:
         refused = exc
     for name, kind in fields.items():  # one of them is to blame, and has to be named
-        _type_adapter(tool, f"parameter {name!r}", kind)
+        _named(tool, f"parameter {name!r}", make, kind)
     raise refused
 
 
-def _type_adapter(tool: str, where: str, kind: Any) -> TypeAdapter[Any]:
-    from pydantic import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, TypeAdapter
-    from pydantic.errors import PydanticUserError
+def _type_adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:
+    """What is made of a type; where none can be, the refusal says whose type it is."""
+    from pydantic import PydanticUndefinedAnnotation
 
     try:
-        return TypeAdapter(kind)
+        return make(kind)
     except PydanticUndefinedAnnotation as exc:
         raise DeclarationError(
             f"tool {tool!r}, {where}: the type {exc.name!r} is not defined where it is used; define or import it "
             "at the top of its module"
         ) from exc
-    except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as exc:
+    except Exception as exc:  # a type may have code of its own, and pydantic asserts where it expects no mistake
+        why = str(exc).partition("\n")[0].partition(". ")[0]  # what follows is for those who write models
         raise DeclarationError(
-            f"tool {tool!r}, {where}: the annotated type has no JSON form ({str(exc).splitlines()[0]}); "
-            "annotate with a type that pydantic knows"
+            f"tool {tool!r}, {where}: the annotated type has no JSON form ({why}); annotate with one that has, such as "
+            "str, list[int] or a dataclass"
         ) from exc
 
 

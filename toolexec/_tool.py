@@ -264,8 +264,11 @@ def tool(
     def decorate(function: Any) -> DecoratedFunction[..., Any]:
         kind = kind_of(function)
         inner: Any = function.__func__ if kind else function
-        if not callable(inner):
-            raise DeclarationError(f"@tool decorates a function, not {inner!r}")
+        if isinstance(inner, type) or not callable(inner):
+            raise DeclarationError(
+                f"@tool decorates a function, not {inner!r}; a Tool class, an instance of one, and a Function are "
+                "tools as they are"
+            )
         own = "" if getattr(inner, "__name__", "") == LAMBDA else getattr(inner, "__name__", "")
         called = first_given(name, own)
         if not called:

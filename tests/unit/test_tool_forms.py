@@ -229,6 +229,11 @@ def test_the_class_docstring_is_the_description_where_there_is_none() -> None:
         (lambda: tx.Function("x", max_in_flight=-1), "max_in_flight is -1"),
         (lambda: tx.Function("x", colour="red"), "colour"),
         (lambda: tx.Function("x").define(3), "neither callable"),
+        (lambda: tx.tool(Counter), "decorates a function, not .*Counter.*are tools as they are"),
+        (lambda: tx.tool(Counter()), "decorates a function, not .*Counter"),  # type: ignore[call-overload]  # that is the point
+        (lambda: tx.tool(name="x")(double), "tool 'x': its body is a tool already, 'double'"),
+        (lambda: tx.tool(timeout=3)(tx.as_tool(len)), "give the plain function, and all options in one place"),
+        (lambda: tx.Function("x").define(double), "tool 'x': its body is a tool already, 'double'"),
         (lambda: tx.Context([tx.Function("x")]), "give it one with define"),
         (lambda: tx.Context([print]), r"make one of it with tx\.as_tool\(print\)"),
         (lambda: tx.Context([3]), "declares no tool"),
