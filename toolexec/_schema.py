@@ -32,8 +32,8 @@ def adapter_of(tool: str, params: Sequence[Param], *, ignore_unknown: bool = Fal
     """
     rest = any(param.kind is VAR_KEYWORD for param in params)
     extra = "allow" if rest else "ignore" if ignore_unknown else "forbid"
-    fields = {p.name: _field(p) for p in params if p.kind is not VAR_KEYWORD}
-    return _of_all(tool, fields, params, extra, _type_adapter)
+    fields = {p.name: p for p in params if p.kind is not VAR_KEYWORD}
+    return _of_all(tool, fields, extra, _type_adapter)
 
 
 def rest_adapter_of(tool: str, params: Sequence[Param]) -> TypeAdapter[Any] | None:
@@ -61,10 +61,8 @@ def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
         wrong = _unfit(param.annotation)
         if wrong:
             raise DeclarationError(f"tool {tool!r}, parameter {param.name!r}: {wrong}")
-    fields = {_REST if p.kind is VAR_KEYWORD else p.name: _field(p) for p in params}
-    schema = _of_all(
-        tool, fields, params, "forbid", lambda kind: _type_adapter(kind).json_schema(schema_generator=Generate)
-    )
+    fields = {_REST if p.kind is VAR_KEYWORD else p.name: p for p in params}
+    schema = _of_all(tool, fields, "forbid", lambda kind: _type_adapter(kind).json_schema(schema_generator=Generate))
     schema.pop("title", None)
     properties: dict[str, Any] = schema.setdefault("properties", {})
     rest: Any = properties.pop(_REST, None)
@@ -139,38 +137,37 @@ def _unfit(annotation: Any) -> str:
         return "any is a function, and no type; write typing.Any"
     if isinstance(annotation, list | tuple | set | dict | int | float):
         return (
-            f"{annotation!r} is a value, and no type; write list[...] or dict[...] for a container, Literal[...] for the "
-            "values there are"
+            f"{annotation!r} is a value, and no type; write list[...] or dict[...] for a container, "
+            "Literal[...] for the values there are"
         )
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Literal, Callable):
         return ""
     if len(args) > _IN_BRACKETS.get(origin, len(args)):
         return (
-            f"{annotation!r} has {len(args)} types in its brackets, and {origin.__name__} takes {_IN_BRACKETS[origin]}; "
-            "write A | B for one of several"
+            f"{annotation!r} has {len(args)} types in its brackets, and {origin.__name__} takes "
+            f"{_IN_BRACKETS[origin]}; write A | B for one of several"
         )
     return next(filter(None, map(_unfit, args[:1] if origin is Annotated else args)), "")
 
 
-def _of_all(
-    tool: str, fields: dict[str, Any], params: Sequence[Param], extra: Any, make: Callable[[Any], T]
-) -> T:
-    """What is made of the type of all arguments, an object with the parameters as its keys."""
+def _of_all(tool: str, fields: dict[str, Param], extra: Any, make: Callable[[Any], T]) -> T:
+    """What is made of the type of all arguments, an object that has the parameters under these keys."""
     import typing_extensions  # pydantic's own; the standard TypedDict lacks what it needs before 3.12
     from pydantic import ConfigDict
 
     # Through an Any, because a type made at run time is nothing a type checker can follow.
     typed_dict: Any = typing_extensions.TypedDict
     not_required: Any = typing_extensions.NotRequired
-    required = {param.name for param in params if param.required and param.kind is not VAR_KEYWORD}
-    shape = typed_dict("Arguments", {n: kind if n in required else not_required[kind] for n, kind in fields.items()})
+    kinds = {name: _named(tool, f"parameter {param.name!r}", _field, param) for name, param in fields.items()}
+    optional = {name for name, param in fields.items() if not param.required or param.kind is VAR_KEYWORD}
+    shape = typed_dict("Arguments", {n: not_required[kind] if n in optional else kind for n, kind in kinds.items()})
     shape.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)
     try:
         return _named(tool, "its parameters", make, shape)
     except DeclarationError as exc:
         refused = exc
-    for name, kind in fields.items():  # one of them is to blame, and has to be named
+    for name, kind in kinds.items():  # one of them is to blame, and has to be named
         _named(tool, f"parameter {name!r}", make, kind)
     raise refused
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import traceback
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -30,6 +31,12 @@ class Box:
 
 class Colour(enum.Enum):
     RED = "red"
+
+
+# Such as a type checker does not know them, for what it would refuse.
+LIST: Any = list
+DICT: Any = dict
+LITERAL: Any = Literal
 
 
 def parameters_of(function: Any, tool: str = "t", *, skip_first: bool = False) -> Parameters:
@@ -369,6 +376,31 @@ def test_G6_texts_and_constraints_are_kept_wherever_they_stand() -> None:
     assert {"type": "integer", "maximum": 3} in shown["d"]["anyOf"]
     assert "c.0: " in refusal(tool, {"a": 1, "b": 1, "c": [""]})
     assert "d: " in refusal(tool, {"a": 1, "b": 1, "c": [], "d": 4})
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        ([int], r"\[<class 'int'>\] is a value, and no type; write list\[...\]"),
+        (3, "3 is a value, and no type"),
+        ((int, str), "is a value, and no type"),
+        ({"a": int}, "is a value, and no type"),
+        (any, r"any is a function, and no type; write typing\.Any"),
+        (LIST[any], r"write typing\.Any"),
+        (Callable[[int], str] | None, r"no JSON form \(.*CallableSchema\); annotate with one that has"),
+        (LITERAL[()], "no JSON form .*cannot be empty"),
+        (LITERAL["a", object()], "no JSON form .*unknown type"),
+        (object(), "no JSON form"),
+        (LIST[int, str], r"list\[int, str\] has 2 types in its brackets, and list takes 1; write A \| B"),
+        (Annotated[DICT[str, int, int], "text"], "dict takes 2"),
+    ],
+)
+def test_what_is_no_type_is_refused_naming_tool_and_parameter(annotation: Any, text: str) -> None:
+    def tool(fine: int, a: Any) -> None: ...
+
+    tool.__annotations__["a"] = annotation
+    with pytest.raises(tx.DeclarationError, match=rf"^tool 't', parameter 'a': .*{text}"):
+        parameters_of(tool)
 
 
 def test_the_strict_form_requires_everything_and_takes_null_for_what_may_be_left_out() -> None:
