@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from toolexec._errors import DeclarationError
-from toolexec._json import is_list
+from toolexec._json import is_list, is_object
 from toolexec._signature import EMPTY, VAR_KEYWORD, Param
 
 if TYPE_CHECKING:
@@ -83,8 +83,17 @@ def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
     call means as "left out".
 
     Raises:
-        ValueError: Something takes keys of any name, which this form cannot say.
+        ValueError: A parameter takes what this form cannot say: anything, keys of any name, a tuple.
     """
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    parts: dict[str, Any] = {f"parameter {name!r}": part for name, part in properties.items()}
+    parts["it"] = {**schema, "properties": {}} if properties else schema
+    for where, part in parts.items():
+        loose = _loose(part, schema.get("$defs", {}), set())
+        if loose:
+            raise ValueError(
+                f"{where} takes {loose}, which the strict form cannot say; annotate more closely, or leave strict out"
+            )
     strict: dict[str, Any] = _strict(schema)
     return strict
 
@@ -140,7 +149,8 @@ def _unfit(annotation: Any) -> str:
             f"{annotation!r} is a value, and no type; write list[...] or dict[...] for a container, "
             "Literal[...] for the values there are"
         )
-    origin, args = get_origin(annotation), get_args(annotation)
+    origin: Any = get_origin(annotation)
+    args: tuple[Any, ...] = get_args(annotation)
     if origin in (Literal, Callable):
         return ""
     if len(args) > _IN_BRACKETS.get(origin, len(args)):
@@ -148,7 +158,11 @@ def _unfit(annotation: Any) -> str:
             f"{annotation!r} has {len(args)} types in its brackets, and {origin.__name__} takes "
             f"{_IN_BRACKETS[origin]}; write A | B for one of several"
         )
-    return next(filter(None, map(_unfit, args[:1] if origin is Annotated else args)), "")
+    for arg in args[:1] if origin is Annotated else args:
+        wrong = _unfit(arg)
+        if wrong:
+            return wrong
+    return ""
 
 
 def _of_all(tool: str, fields: dict[str, Param], extra: Any, make: Callable[[Any], T]) -> T:
@@ -208,19 +222,43 @@ def _show_default(shown: dict[str, Any], default: Any) -> None:
         return
 
 
+def _loose(schema: Any, definitions: Mapping[str, Any], seen: set[str]) -> str:
+    """What a schema takes that the strict form has no words for, or ""."""
+    given: Mapping[str, Any] = schema if is_object(schema) else {}
+    ref: Any = given.get("$ref")
+    parts: Any = ()
+    if ref is not None:
+        parts = () if ref in seen else [definitions.get(str(ref).rpartition("/")[2])]
+        seen.add(ref)
+    elif members := [given[key] for key in ("anyOf", "oneOf", "allOf") if key in given]:
+        parts = members[0]
+    elif "type" not in given and "enum" not in given and "const" not in given:
+        return "anything"
+    elif given.get("type") == "object":
+        if given.get("additionalProperties", False) is not False or "properties" not in given:
+            return "keys of any name"
+        parts = given["properties"].values()
+    elif given.get("type") == "array":
+        if "prefixItems" in given:
+            return "a tuple"
+        parts = [given.get("items")]
+    return next(filter(None, (_loose(part, definitions, seen) for part in parts)), "")
+
+
 def _strict(schema: Any) -> Any:
     if is_list(schema):
         return [_strict(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     given = cast("Mapping[str, Any]", schema)
-    form = {key: _strict_part(key, value) for key, value in given.items() if key != "default"}
+    form = {key: _strict_part(key, value) for key, value in given.items() if key not in ("default", "discriminator")}
+    if "oneOf" in form:
+        form["anyOf"] = form.pop("oneOf")
+    if "$ref" in form and len(form) > 1:  # nothing may stand beside it
+        form["anyOf"] = [{"$ref": form.pop("$ref")}]
     properties: dict[str, Any] | None = form.get("properties")
-    more: Any = given.get("additionalProperties")
-    if properties is None and given.get("type") != "object":
+    if properties is None:
         return form
-    if more is True or isinstance(more, Mapping) or properties is None:
-        raise ValueError("a parameter takes keys of any name, which the strict form cannot say")
     required = given.get("required", ())
     form["properties"] = {name: shown if name in required else _or_null(shown) for name, shown in properties.items()}
     form["required"] = list(properties)
