@@ -253,7 +253,7 @@ def _texts_from_above(mark: DecoratedFunction[..., Any], body: Any) -> dict[str,
         return {}
     marked: Any = mark.__wrapped__
     try:
-        params = with_texts(params_of(mark.name, marked), marked, {})
+        params = with_texts(params_of(mark.name, marked), {}, doc_of(marked))
     except DeclarationError:
         # A type that only the module of the override can resolve; a docstring asks for no types.
         return texts_of(doc_of(marked), [parameter.name for parameter in shape_of(marked)])

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._declared import Source, check_names, combine, is_dynamic, merge, resolved
+from toolexec._docstrings import doc_of
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
-from toolexec._runner import Factory, WithHook, declared_entry, is_async
+from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async
 from toolexec._schedule import Limit, resource_limit
 from toolexec._signature import Param, params_of, shape_of, with_texts
 from toolexec._strategy import Strategy
@@ -200,8 +201,8 @@ class Definition:
         if self.positional or self.source is None:
             return declared
         function, skip_first = self._entry()
-        own = with_texts(params_of(self.name, function, skip_first=skip_first), function, self.texts)
-        return combine(own, declared)
+        own = params_of(self.name, function, skip_first=skip_first)
+        return combine(with_texts(own, self.texts, doc_of(function), _class_doc(self.body)), declared)
 
     def _entry(self) -> tuple[Callable[..., Any], bool]:
         """What is called, and whether its first parameter is a receiver that is filled in by binding."""
@@ -219,6 +220,14 @@ class Definition:
     def is_async(self) -> bool:
         """Whether the body is async."""
         return is_async(declared_entry(self.source))
+
+
+def _class_doc(body: Any) -> object:
+    """The docstring of the class that declares a tool, not one above it; None for a function."""
+    source = body.tool if isinstance(body, Factory) else body
+    if entry(source) is source:
+        return None
+    return vars(source if isinstance(source, type) else type(source)).get("__doc__")
 
 
 def _check_name(name: object) -> None:

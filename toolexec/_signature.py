@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ForwardRef, TypeAlias, get_args, get_origin
 
-from toolexec._docstrings import doc_of, texts_of
+from toolexec._docstrings import texts_of
 from toolexec._errors import DeclarationError
 from toolexec._inject import What, wanted
 
@@ -86,18 +86,21 @@ def params_of(
     return tuple(param for param in params if param is not None)
 
 
-def with_texts(params: Sequence[Param], function: Callable[..., Any], texts: Mapping[str, str]) -> tuple[Param, ...]:
-    """The parameters, each with a text for the model: its own, else the docstring's, else its name.
+def with_texts(params: Sequence[Param], texts: Mapping[str, str], *docstrings: object) -> tuple[Param, ...]:
+    """The parameters, each with a text for the model: its own, else a docstring's, else its name.
 
     Args:
-        params: Those of ``function``.
-        function: Its docstring is read if there are parameters that say nothing of themselves.
+        params: Those of a function.
         texts: What takes the place of all that, by name.
+        docstrings: Where they are told of; a later one is read only for what those before it leave out.
     """
     shown = [param for param in params if param.inject is None and param.kind is not VAR_KEYWORD]
-    silent = any(not param.description and not texts.get(param.name) for param in shown)
-    told = texts_of(doc_of(function), [param.name for param in params]) if silent else {}
-    named = {p.name: texts.get(p.name) or p.description or told.get(p.name) or p.name for p in shown}
+    found = {param.name: texts.get(param.name) or param.description for param in shown}
+    for docstring in docstrings:
+        if not all(found.values()):
+            told = texts_of(docstring, [param.name for param in params])
+            found = {name: text or told.get(name, "") for name, text in found.items()}
+    named = {name: text or name for name, text in found.items()}
     return tuple(replace(param, description=named.get(param.name, param.description)) for param in params)
 
 

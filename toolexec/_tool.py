@@ -31,7 +31,7 @@ from toolexec._function import Function
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
-from toolexec._runner import Factory
+from toolexec._runner import Factory, declared_entry
 from toolexec._signature import Param, shape_of
 
 LAMBDA = (lambda: None).__name__
@@ -58,7 +58,8 @@ class Tool(Registry):
 
     Attributes:
         name: The name the model uses.
-        description: The text the model reads; without one, the class's docstring.
+        description: The text the model reads; without one, the first paragraph of the class's docstring,
+            or else of ``call``'s.
         parameters: What is declared of them beside the signature of ``call``; see ``toolexec.parameter``.
         strategy: The tool's own strategy, or None.
         timeout: Seconds each call has, from the start of its body; then its Return is a ``timeout``.
@@ -358,6 +359,7 @@ def _class_definition(cls: type, source: Any) -> Definition:
         raise DeclarationError(
             f"class {cls.__name__} has no name for the model: write  name = {cls.__name__.lower()!r}"
         )
-    description = getattr(cls, "description", None) or summary_of(cls.__dict__.get("__doc__")) or name
+    texts = summary_of(vars(cls).get("__doc__")), summary_of(doc_of(declared_entry(source)))
+    description = first_given(getattr(cls, "description", None), *texts, name)
     options = {option: value for option in OPTIONS if (value := getattr(cls, option, None)) is not None}
     return Definition(name, description, source, declared=getattr(cls, "parameters", ()), **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -212,6 +212,44 @@ def test_the_class_form_takes_its_options_from_attributes() -> None:
 
 def test_the_class_docstring_is_the_description_where_there_is_none() -> None:
     assert "Count the calls of one instance." == tx.Context([Counter]).functions["form-counter"].description
+
+
+def test_the_docstring_of_call_is_the_description_where_the_class_has_none() -> None:
+    class Told(tx.Tool):
+        name = "form-told"
+
+        def call(self) -> None:
+            """What it does.
+
+            More text.
+            """
+
+    assert "What it does." == tx.Context([Told]).functions["form-told"].description
+
+
+def test_the_class_docstring_tells_of_the_parameters_that_call_says_nothing_of() -> None:
+    class Told:
+        """Tell.
+
+        Args:
+            a: Of the class.
+            b: Not this one.
+            c: Not this one.
+        """
+
+        name = "form-told"
+
+        def call(self, a: int, b: int, c: Annotated[int, "Of the type"], d: int) -> None:
+            """Do it.
+
+            :param b: Of the method.
+            """
+
+    for tool in (Told, Told(), tx.factory(Told, tool=Told)):
+        properties = tx.Context([tool]).functions["form-told"].params["properties"]
+        assert ["Of the class.", "Of the method.", "Of the type", "d"] == [
+            properties[name]["description"] for name in "abcd"
+        ]
 
 
 @pytest.mark.parametrize(
