@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._coercion import at, locate
 from toolexec._errors import ArgumentsError
+from toolexec._json import is_object
 
 # So that a model that got everything wrong is not told more than it can use.  A guess.
 _SHOWN = 20
@@ -37,6 +38,8 @@ def faults_in(exc: Any, values: Mapping[str, Any]) -> list[Fault]:
     for error in exc.errors(include_url=False, include_context=False, include_input=False):
         loc, kind = error["loc"], error["type"]
         path = locate(values, loc)
+        if kind == "unexpected_keyword_argument":  # what a dataclass says of an unknown key
+            kind = "extra_forbidden"
         if kind in ("missing", "missing_keyword_only_argument", "missing_argument", "missing_positional_only_argument"):
             path = (*locate(values, loc[:-1]), loc[-1])
         faults.append(Fault(path, kind, error["msg"]))
@@ -49,6 +52,7 @@ def unfit(
     *,
     supplied: Iterable[str],
     expected: Sequence[str],
+    schema: Mapping[str, Any] | None = None,
     secret: Container[object] = (),
 ) -> ArgumentsError:
     """The refusal that tells all faults.
@@ -58,12 +62,14 @@ def unfit(
         values: What the faults' paths are in.
         supplied: The names of the arguments.
         expected: The names of the tool's parameters.
+        schema: What they are held to, for the names of the keys below them.
         secret: Those of them whose values are never shown.
     """
     grouped: dict[tuple[int | str, ...], list[Fault]] = {}
     for fault in faults:
         grouped.setdefault(fault.path, []).append(fault)
-    told = [_tell(path, there, values, expected, secret) for path, there in list(grouped.items())[:_SHOWN]]
+    first = list(grouped.items())[:_SHOWN]
+    told = [_tell(path, there, values, expected, schema or {}, secret) for path, there in first]
     shown = "; ".join(told) + (f"; and {len(grouped) - _SHOWN} more" if len(grouped) > _SHOWN else "")
     return ArgumentsError(f"{shown} (expected: {_list(expected)}; supplied: {_list(supplied)})")
 
@@ -73,16 +79,15 @@ def _tell(
     faults: Sequence[Fault],
     values: Mapping[str, Any],
     expected: Sequence[str],
+    schema: Mapping[str, Any],
     secret: Container[object],
 ) -> str:
     where = ".".join(excerpt(str(step)) for step in path) or "the arguments"
     kinds = {fault.kind for fault in faults}
     if kinds == {"extra_forbidden"}:
-        return (
-            f"{where}: not a parameter of this tool{_closest(path, expected, values)}"
-            if len(path) == 1
-            else (f"{where}: not a key of this object")
-        )
+        what = "a parameter of this tool" if len(path) == 1 else "a key of this object"
+        there = expected if len(path) == 1 else _keys(schema, path[:-1])
+        return f"{where}: not {what}{_closest(path[-1], there, at(values, path[:-1]))}"
     if any(kind.startswith("missing") for kind in kinds):
         return f"{where}: required, and not supplied"
     texts = list(dict.fromkeys(_lowered(fault.text) for fault in faults if fault.kind != "extra_forbidden"))
@@ -95,10 +100,32 @@ def _lowered(text: str) -> str:
     return text.replace("Input should", "should", 1)
 
 
-def _closest(path: tuple[int | str, ...], expected: Sequence[str], values: Mapping[str, Any]) -> str:
-    free = [name for name in expected if name not in values]
-    close = difflib.get_close_matches(str(path[0])[:_VALUE_CHARS], free, n=1)
+def _closest(name: object, expected: Iterable[str], supplied: Container[str]) -> str:
+    free = [name for name in expected if name not in supplied]
+    close = difflib.get_close_matches(str(name)[:_VALUE_CHARS], free, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _keys(schema: Mapping[str, Any], path: Sequence[int | str]) -> list[str]:
+    """The keys that a schema has for the object at a path; of all objects that it may be."""
+    definitions: Mapping[str, Any] = schema.get("$defs", {})
+
+    def plain(part: Any, *refs: str) -> Iterator[Mapping[str, Any]]:
+        if not is_object(part):
+            return
+        ref = part.get("$ref")
+        if isinstance(ref, str) and ref not in refs:
+            yield from plain(definitions.get(ref.rpartition("/")[2]), ref, *refs)
+        for key in ("anyOf", "oneOf", "allOf"):
+            for member in part.get(key, ()):
+                yield from plain(member, *refs)
+        yield part
+
+    here = list(plain(schema))
+    for step in path:
+        under = "items" if isinstance(step, int) else "additionalProperties"
+        here = [part for held in here for part in plain(held.get("properties", {}).get(step, held.get(under)))]
+    return [key for held in here for key in held.get("properties", {})]
 
 
 def _value(value: Any) -> str:

@@ -124,7 +124,14 @@ class Parameters:
             misfit = exc
         secret = self._secret.union(misfit.values) if self._secret_rest else self._secret
         # Not in the except clause: it holds what was sent, and would be the context of ours.
-        raise unfit(misfit.faults, misfit.values, supplied=arguments.values, expected=self._expected, secret=secret)
+        raise unfit(
+            misfit.faults,
+            misfit.values,
+            supplied=arguments.values,
+            expected=self._expected,
+            schema=self.schema,
+            secret=secret,
+        )
 
     def _with_rest(self, values: dict[str, Any], *, plain: bool) -> dict[str, Any]:
         """What only ``**kw`` takes, held to its type; and to be no name that the engine fills."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
+import typing_extensions
 from pydantic import Field
 
 import toolexec as tx
@@ -32,6 +33,11 @@ class Box:
 @dataclasses.dataclass
 class Holder:
     held: dict[str, int]
+
+
+class Spot(typing_extensions.TypedDict):
+    lat: float
+    box: typing_extensions.NotRequired[Box]
 
 
 class Node(pydantic.BaseModel):
@@ -432,6 +438,19 @@ def test_the_strict_form_requires_everything_and_takes_null_for_what_may_be_left
     assert {"a": 1, "user": User(name="Ada")} == (
         parameters.validate(parse({"a": 1, "b": None, "user": {"name": "Ada", "age": None}}))[1]
     )
+
+
+def test_an_unknown_key_below_the_arguments_is_told_with_the_closest_that_is_there() -> None:
+    def tool(box: Box, spots: list[Spot] | None = None, by: dict[str, Box] | None = None) -> None: ...
+
+    told = "not a key of this object; did you mean 'width'?"
+    assert f"box.widht: {told}" in refusal(tool, {"box": {"widht": 1}})
+    assert "box.widht: not a key of this object (" in refusal(tool, {"box": {"width": 1, "widht": 1}})
+    assert f"by.a.widht: {told}" in refusal(tool, {"box": {"width": 1}, "by": {"a": {"widht": 1}}})
+    spots = [{"lat": 1.0}, {"lot": 1.0, "box": {"widht": 1}}]
+    text = refusal(tool, {"box": {"width": 1}, "spots": spots})
+    assert "spots.1.lot: not a key of this object; did you mean 'lat'?" in text
+    assert f"spots.1.box.widht: {told}" in text
 
 
 def test_nothing_stands_beside_a_reference_in_the_strict_form() -> None:
