@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, overload
 
+from toolexec._as_function import unbound
 from toolexec._definition import Definition
 from toolexec._docstrings import doc_of, summary_of, texts_of
 from toolexec._errors import DeclarationError
@@ -26,7 +27,7 @@ from toolexec._marks import (
     plain_of,
 )  # fmt: skip
 from toolexec._signature import params_of, shape_of, with_texts
-from toolexec._tool import LAMBDA, DecoratedFunction, first_given, is_decorated, kind_of, unbound
+from toolexec._tool import LAMBDA, DecoratedFunction, first_given, is_decorated, kind_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

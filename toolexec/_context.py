@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from toolexec._as_function import functions_of
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
@@ -25,7 +26,6 @@ from toolexec._received import Received, read, settle_by_hand
 from toolexec._repair import repair
 from toolexec._return import Return
 from toolexec._stream import Start, Stream
-from toolexec._tool import as_function
 from toolexec._toolset import Toolset
 from toolexec._tracer import Tracer, Tracing
 
@@ -83,8 +83,8 @@ class Context:
         self._deps = check_deps(deps)
         self._tools = Toolset()
         self.functions: dict[str, Function] = self._tools.functions
-        for tool in tools:
-            self._tools.take(as_function(tool), self, self._deps, self._provider)
+        for function in functions_of(tools):
+            self._tools.take(function, self, self._deps, self._provider)
         self._tracer = tracer
         self._history = history
         tracing = None if tracer is None else Tracing(tracer)

@@ -64,6 +64,7 @@ def format_of(choice: Any) -> Provider:
         return named(choice)
     raise FormatError(
         f"a provider is a name ({', '.join(installed())}) or an instance of toolexec.Provider, not {choice!r}"
+        f"{_instance_of(choice)}"
     )
 
 
@@ -77,12 +78,16 @@ def declarer(choice: Any, *, strict: bool = False) -> Any:
         return named(choice, strict=strict)
     if isinstance(choice, Provider) and strict and not choice.strict:
         return type(choice)(strict=True)
-    if not callable(getattr(choice, "adapt_function", None)):
+    if isinstance(choice, type) or not callable(getattr(choice, "adapt_function", None)):
         raise FormatError(
             f"{choice!r} declares no tools: give a name ({', '.join(installed())}), or an object with a method "
-            "adapt_function(function)"
+            f"adapt_function(function){_instance_of(choice)}"
         )
     return choice
+
+
+def _instance_of(choice: Any) -> str:
+    return f"; of this class an instance, such as {choice.__name__}()" if isinstance(choice, type) else ""
 
 
 def recognised(response: object, first: Provider | None, *, streamed: bool = False) -> Provider | None:

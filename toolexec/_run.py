@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolexec._as_function import as_function
 from toolexec._return import Return
-from toolexec._tool import as_function
 from toolexec._waiting import refuse_running_loop
 
 

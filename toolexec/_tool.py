@@ -238,7 +238,7 @@ def tool(*, name: str | None = None, description: str | None = None, **options: 
 def tool(
     function: Any = None,
     /,
-    *,
+    *more: object,
     name: str | None = None,
     description: str | None = None,
     **options: Unpack[ToolOptions],
@@ -250,6 +250,7 @@ def tool(
 
     Args:
         function: The function.
+        more: Nothing: all but the function goes by name.
         name: The name the model uses; the function's own by default, and where it is blank.
         description: The text the model reads; the docstring's first paragraph by default, or else
             the name of the function.
@@ -260,7 +261,14 @@ def tool(
     """
     unknown = [option for option in options if option not in OPTIONS]
     if unknown:
-        raise DeclarationError(f"@tool takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(OPTIONS)}")
+        raise DeclarationError(
+            f"@tool takes no option {', '.join(map(repr, unknown))}; it takes name, description, {', '.join(OPTIONS)}"
+        )
+    if more or isinstance(function, str):
+        raise DeclarationError(
+            f"@tool has {', '.join(map(repr, (function, *more)))} by position, where only the function may be; write "
+            "@tool(name=..., description=...)"
+        )
 
     def decorate(function: Any) -> DecoratedFunction[..., Any]:
         kind = kind_of(function)
@@ -302,7 +310,7 @@ def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
     declared = tool if tool is not None else _made_by(make)
     if not callable(getattr(declared, "call", None)):
         raise DeclarationError(f"factory: {declared.__name__} has no method named 'call'")
-    return Function._of(_class_definition(declared, Factory(make, declared)))
+    return Function._of(class_definition(declared, Factory(make, declared)))
 
 
 def _made_by(make: Callable[[], Any]) -> type:
@@ -313,47 +321,16 @@ def _made_by(make: Callable[[], Any]) -> type:
     return annotated if isinstance(annotated, type) and hasattr(annotated, "call") else type(make())
 
 
-def as_function(tool: object) -> Function:
-    """The Function for anything that declares a tool.
+def class_definition(cls: type, source: Any) -> Definition:
+    """What a class says of the tool that it is, or that its instances are.
+
+    Args:
+        cls: It has a ``call``.
+        source: What runs the calls: the class, an instance or a factory.
 
     Raises:
-        DeclarationError: It declares none.
+        DeclarationError: It has no name, or something of it cannot be.
     """
-    if isinstance(tool, types.MethodType) and is_decorated(tool.__func__):
-        tool = tool.__func__._bound(tool.__self__)  # ``classmethod`` above ``@tool``
-    if isinstance(tool, Function):
-        if is_decorated(tool) and tool._is_method:
-            raise DeclarationError(unbound(tool.__qualname__))
-        if tool._definition.source is None:
-            raise DeclarationError(f"tool {tool.name!r} has no body; give it one with define()")
-        return tool
-    if isinstance(tool, type) and callable(getattr(tool, "call", None)):
-        return Function._of(_class_definition(tool, tool))
-    if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
-        return Function._of(_class_definition(type(tool), tool))
-    raise DeclarationError(_no_tool(tool))
-
-
-def unbound(path: str) -> str:
-    """What is told of a method that has no instance."""
-    attribute = path.rpartition(".")[2]
-    return (
-        f"{path} is a method, taken from its class: take it from an instance (obj.{attribute}), or name the instance "
-        f"with this=: tx.as_tool({path}, this=obj)"
-    )
-
-
-def _no_tool(value: Any) -> str:
-    name = str(getattr(value, "__qualname__", "")) or f"a {type(value).__name__}"
-    text = f"{name} declares no tool: give a Tool class, an instance or a Function"
-    if callable(value):
-        text = f"{name} is callable and declares no tool; make one of it with tx.as_tool({name})"
-    if isinstance(value, type) and issubclass(value, Tool):
-        text = f"tool class {name} has no method named 'call'"
-    return text
-
-
-def _class_definition(cls: type, source: Any) -> Definition:
     name = getattr(cls, "name", None)
     if not isinstance(name, str) or not name:
         raise DeclarationError(

@@ -407,6 +407,9 @@ def test_adapt_asks_the_provider() -> None:
         fn.adapt("nobody")
     with pytest.raises(tx.FormatError, match="declares no tools"):
         fn.adapt(object())
+    for use in (fn.adapt, tx.Context().declarations, lambda given: tx.Context(provider=given)):
+        with pytest.raises(tx.FormatError, match=r"; of this class an instance, such as OpenAI\(\)"):
+            use(tx.OpenAI)
 
 
 def test_anc_R10_a_tool_without_parameters_is_declared_with_an_empty_object() -> None:

@@ -255,7 +255,7 @@ def test_the_class_docstring_tells_of_the_parameters_that_call_says_nothing_of()
 @pytest.mark.parametrize(
     ("declare", "text"),
     [
-        (lambda: tx.tool(name="x", colour="red")(print), "no option 'colour'; it takes strategy"),  # type: ignore[call-overload]  # that is the point
+        (lambda: tx.tool(name="x", colour="red")(print), "no option 'colour'; it takes name, description, str"),  # type: ignore[call-overload]  # that is the point
         (lambda: tx.tool(name="x", max_in_flight=0)(print), "max_in_flight is 0"),
         (lambda: tx.tool(name="x", max_in_flight=True)(print), "max_in_flight is True"),
         (lambda: tx.tool(name="x", resource="")(print), "resource is ''"),
@@ -274,8 +274,16 @@ def test_the_class_docstring_tells_of_the_parameters_that_call_says_nothing_of()
         (lambda: tx.Function("x").define(double), "tool 'x': its body is a tool already, 'double'"),
         (lambda: tx.Context([tx.Function("x")]), "give it one with define"),
         (lambda: tx.Context([print]), r"make one of it with tx\.as_tool\(print\)"),
-        (lambda: tx.Context([3]), "declares no tool"),
+        (lambda: tx.Context([3]), "a int declares no tool: give a Tool class"),
         (lambda: tx.Context([object]), "declares no tool"),
+        (lambda: tx.Context([Service(2)]), r"a Service declares no tool.*tx\.as_tools\(obj\)"),
+        (lambda: tx.Context([Service]), r"class Service declares no tool.*tx\.as_tools\(obj\)"),
+        (lambda: tx.Context([tx.as_tools(Service(2))]), "a list declares no tool.*those in it one by one"),
+        (lambda: tx.Context(double), r"tools is <DecoratedFunction 'double'>; it takes a list.*tools=\[\.\.\.\]"),  # type: ignore[arg-type]  # that is the point
+        (lambda: tx.Context(Counter), "tools is <class .*Counter'>; it takes a list"),  # type: ignore[arg-type]  # that is the point
+        (lambda: tx.Context(None), "tools is None; it takes a list"),  # type: ignore[arg-type]  # that is the point
+        (lambda: tx.tool("x"), r"'x' by position.*write @tool\(name=\.\.\."),  # type: ignore[call-overload]  # that is the point
+        (lambda: tx.tool("x", "text"), r"'x', 'text' by position.*write @tool\(name=\.\.\."),  # type: ignore[call-overload]  # that is the point
     ],
 )
 def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[], object], text: str) -> None:
