@@ -12,9 +12,7 @@ from typing import Any, TypeAlias
 from toolexec._errors import DeclarationError
 from toolexec._json import is_array, is_object
 from toolexec._json_types import TYPES, JsonType, annotation_of, one_of
-from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Param, described
-
-_PYTHON_TYPES: dict[Any, Any] = {int: int, float: int | float, str: str, bool: bool, list: list, dict: dict}
+from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Param, check_default, described
 
 Source: TypeAlias = Param | Callable[[], Any]
 """A declared parameter, or what is asked for some at every rendering."""
@@ -83,7 +81,7 @@ def declare(
     if enum is not None:
         kind = _member(where, kind, enum, default)
     elif default is not EMPTY:
-        _check_default(where, kind, default)
+        check_default(where, kind, default)
     made = Param(name, kind, default=default, description=description, fill=default is not EMPTY)
     return replace(made, kind=POSITIONAL_ONLY) if positional else made
 
@@ -265,14 +263,6 @@ class _Enum:
     def __init__(self, values: list[Any], base: Any) -> None:
         self.values = values
         self.base = base
-
-
-def _check_default(where: str, kind: Any, default: Any) -> None:
-    wanted = _PYTHON_TYPES.get(kind) if isinstance(kind, type) else None
-    if wanted is None or default is None:
-        return
-    if not isinstance(default, wanted) or (isinstance(default, bool) and kind is not bool):
-        raise DeclarationError(f"{where}: its default {default!r} is no {kind.__name__}, which is its type")
 
 
 def _at_this_moment(tool: str, param: Param) -> Param:

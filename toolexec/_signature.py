@@ -8,7 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ForwardRef, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, Union, get_args, get_origin
 
 from toolexec._docstrings import texts_of
 from toolexec._errors import DeclarationError
@@ -21,6 +21,7 @@ KEYWORD: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
 VAR_POSITIONAL: Any = inspect.Parameter.VAR_POSITIONAL
 VAR_KEYWORD: Any = inspect.Parameter.VAR_KEYWORD
 
+_PYTHON_TYPES: dict[Any, Any] = {int: int, float: int | float, str: str, bool: bool, list: list, dict: dict}
 _AS_WRITTEN: dict[str, Any] = {}
 if sys.version_info >= (3, 14):
     import annotationlib
@@ -172,9 +173,35 @@ def described(tool: str, param: Param, text: str = "") -> Param:
                 )
             if default is EMPTY and make is None:
                 default, make = own, own_make
+    if type(default) in (str, int, float, bool):  # others may be marks of the author's own for what is left out
+        check_default(f"tool {tool!r}, parameter {param.name!r}", annotation, default)
     found = param.description or next((said for said in reversed(texts) if said.strip()), "") or text
     fill = param.fill or param.default is not default or make is not None
     return replace(param, annotation=annotation, default=default, make_default=make, description=found, fill=fill)
+
+
+def check_default(where: str, kind: Any, default: Any) -> None:
+    """Refuse a default that is not of a parameter's type, where that is a plain one; None is for what is left out.
+
+    Raises:
+        DeclarationError: It begins with ``where``.
+    """
+    origin, args = get_origin(kind), get_args(kind)
+    if default is None:
+        return
+    if origin is Annotated:
+        check_default(where, args[0], default)
+    elif origin in (Union, types.UnionType):
+        members = [member for member in args if member is not type(None)]
+        if len(members) == 1:
+            check_default(where, members[0], default)
+    elif origin is Literal:
+        if not any(default == value and type(default) is type(value) for value in args):
+            raise DeclarationError(f"{where}: its default {default!r} is none of {', '.join(map(repr, args))}")
+    elif isinstance(kind, type) and kind in _PYTHON_TYPES:
+        fits = isinstance(default, _PYTHON_TYPES[kind]) and (kind is bool or not isinstance(default, bool))
+        if not fits:
+            raise DeclarationError(f"{where}: its default {default!r} is no {kind.__name__}, which is its type")
 
 
 def _default_in(info: Any) -> tuple[Any, Callable[[], Any] | None]:

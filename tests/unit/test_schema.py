@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import traceback
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -438,6 +439,34 @@ def test_the_strict_form_requires_everything_and_takes_null_for_what_may_be_left
     assert {"a": 1, "user": User(name="Ada")} == (
         parameters.validate(parse({"a": 1, "b": None, "user": {"name": "Ada", "age": None}}))[1]
     )
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "text"),
+    [
+        (int, "x", "its default 'x' is no int, which is its type"),
+        (Annotated[int, "text"] | None, "x", "its default 'x' is no int"),
+        (bool, 0, "its default 0 is no bool"),
+        (float, True, "its default True is no float"),
+        (list[int], 5, None),
+        (list, 5, "its default 5 is no list"),
+        (Literal["a", "b"], "c", "its default 'c' is none of 'a', 'b'"),
+        (Annotated[int, Field(default="x")], inspect.Parameter.empty, "its default 'x' is no int"),
+        (float, 1, None),
+        (int, None, None),
+        (str, object(), None),
+        (int | str, 1.5, None),
+    ],
+)
+def test_a_default_that_is_not_of_its_plain_type_is_refused(annotation: Any, default: Any, text: str | None) -> None:
+    def tool(a: Any = default) -> None: ...
+
+    tool.__annotations__["a"] = annotation
+    if text is None:
+        assert ([], {}) == bind(tool, {})
+        return
+    with pytest.raises(tx.DeclarationError, match=f"^tool 't', parameter 'a': {text}"):
+        parameters_of(tool)
 
 
 def test_an_unknown_key_below_the_arguments_is_told_with_the_closest_that_is_there() -> None:
