@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._signature import Param, params_of, shape_of, with_texts
+from toolexec._signature import EMPTY, KEYWORD_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Param, params_of, shape_of, with_texts
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -287,6 +288,7 @@ def check_source(name: str, source: Any) -> None:
         DeclarationError: It names the tool and what to write instead.
     """
     if isinstance(source, Factory):
+        _check_receiver(name, source.tool)
         return
     made_of = getattr(source, "_definition", None)
     if isinstance(made_of, Definition):
@@ -305,6 +307,26 @@ def check_source(name: str, source: Any) -> None:
             )
     elif not callable(getattr(source, "call", None)) and not callable(source):
         raise DeclarationError(f"tool {name!r}: {source!r} is neither callable nor has it a method named 'call'")
+    _check_receiver(name, source if isinstance(source, type) else type(source))
+
+
+def _check_receiver(name: str, cls: type | None) -> None:
+    """Refuse a ``call`` that lacks its ``self``: one without parameters, or whose first is a model's to send."""
+    call = inspect.getattr_static(cls, "call", None)
+    if not isinstance(call, types.FunctionType):
+        return
+    try:
+        first = next(iter(shape_of(call)), None)
+    except (ValueError, TypeError):  # nothing to hold it against; the first rendering says so
+        return
+    if first is None or first.kind in (KEYWORD_ONLY, VAR_KEYWORD):
+        lacking = True
+    else:
+        lacking = first.kind is not VAR_POSITIONAL and first.name != "self" and first.annotation is not EMPTY
+    if lacking:
+        raise DeclarationError(
+            f"tool {name!r}: {call.__qualname__} has no self; write  def call(self, ...), or @staticmethod above it"
+        )
 
 
 def _needed_arguments(cls: Callable[..., Any]) -> list[str]:

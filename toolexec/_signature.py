@@ -18,6 +18,7 @@ _Kind: TypeAlias = "inspect._ParameterKind"
 EMPTY: Any = inspect.Parameter.empty
 POSITIONAL_ONLY: Any = inspect.Parameter.POSITIONAL_ONLY
 KEYWORD: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+KEYWORD_ONLY: Any = inspect.Parameter.KEYWORD_ONLY
 VAR_POSITIONAL: Any = inspect.Parameter.VAR_POSITIONAL
 VAR_KEYWORD: Any = inspect.Parameter.VAR_KEYWORD
 

@@ -291,6 +291,41 @@ def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[],
         declare()
 
 
+def test_a_call_without_self_is_refused() -> None:
+    class NoneAtAll(tx.Tool):
+        name = "form-no-self"
+
+        def call() -> None: ...  # type: ignore[misc]  # that is the point
+
+    class AnArgument(tx.Tool):
+        name = "form-no-self"
+
+        def call(path: str) -> None: ...  # type: ignore[misc]  # noqa: N805 - that is the point
+
+    class Static(tx.Tool):
+        name = "form-static"
+
+        @staticmethod
+        def call(path: str) -> str:
+            return path
+
+    class PassedOn(tx.Tool):
+        name = "form-passed-on"
+
+        def call(*args: Any, **kwargs: Any) -> object:
+            return kwargs
+
+    told = r"^tool 'form-no-self': .*\.call has no self; write  def call\(self, \.\.\.\)"
+    for cls in (NoneAtAll, AnArgument):
+        for tool in (cls, cls()):
+            with pytest.raises(tx.DeclarationError, match=told):
+                tx.Context([tool])
+        with pytest.raises(tx.DeclarationError, match=told):
+            tx.factory(cls)
+    assert "a" == tx.run(Static, {"path": "a"}).value
+    assert {"a": 1} == tx.run(PassedOn, {"a": 1}).value
+
+
 def test_a_class_without_a_name_is_told_what_to_write() -> None:
     class Nameless(tx.Tool):
         def call(self) -> None: ...
