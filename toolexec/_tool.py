@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import sys
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
@@ -95,11 +97,27 @@ class Tool(Registry):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        _warn_of_misspelt(cls)
         # In a worker, a class that came by value passes here still empty: it is then no tool to find.
         if cls.parameters:
             _check_declared(cls)
         if isinstance(cls.__dict__.get("name"), str) and cls.__dict__["name"]:
             Registry.register(cls)
+
+
+def _warn_of_misspelt(cls: type[Tool]) -> None:
+    """Warn of attributes that are nearly ours.  No error, for they may be the author's own after all."""
+    ours = [name for name in vars(Tool) if not name.startswith("_")] + ["name", "description"]
+    for name, value in vars(cls).items():
+        if name.startswith("_") or name in ours or callable(value) or hasattr(value, "__get__"):
+            continue
+        close = difflib.get_close_matches(name, ours, n=1, cutoff=0.9)
+        if close and name != f"{close[0]}s":  # ``resources``, say, is likely another thing
+            warnings.warn(
+                f"tool class {cls.__qualname__}: toolexec knows no attribute {name!r}; did you mean {close[0]!r}?  If "
+                "not, begin its name with an underscore",
+                stacklevel=3,
+            )
 
 
 def _check_declared(cls: type[Tool]) -> None:

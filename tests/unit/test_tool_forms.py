@@ -326,6 +326,36 @@ def test_a_call_without_self_is_refused() -> None:
     assert {"a": 1} == tx.run(PassedOn, {"a": 1}).value
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("descripton", "description"),
+        ("time_out", "timeout"),
+        ("parameter", "parameters"),
+        ("max_inflight", "max_in_flight"),
+    ],
+)
+def test_an_attribute_that_is_nearly_an_option_is_warned_of(written: str, meant: str) -> None:
+    with pytest.warns(UserWarning, match=f"no attribute '{written}'; did you mean '{meant}'") as caught:
+        type("Misspelt", (tx.Tool,), {"name": "form-misspelt", written: None})
+
+    assert __file__ == caught[0].filename
+
+
+def test_attributes_of_the_authors_own_are_not_warned_of() -> None:
+    class Own(tx.Tool):  # a warning is an error here
+        name = "form-own"
+        resources = ("a", "b")
+        rows = 3
+        _timeout_ = 3
+
+        @property
+        def time_out(self) -> int:
+            return 3
+
+    assert "form-own" == Own.name
+
+
 def test_a_class_without_a_name_is_told_what_to_write() -> None:
     class Nameless(tx.Tool):
         def call(self) -> None: ...
