@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -132,8 +132,16 @@ def is_dynamic(declared: Iterable[Source]) -> bool:
     )
 
 
-def check_names(tool: str, declared: Sequence[Source], shape: Sequence[inspect.Parameter]) -> None:
+def check_names(
+    tool: str, declared: Sequence[Source], shape: Sequence[inspect.Parameter], closed: Collection[str] = ()
+) -> None:
     """Hold declared parameters against a signature that is only read, not evaluated.
+
+    Args:
+        tool: The tool's name, for errors.
+        declared: What was declared.
+        shape: The parameters that are open to a caller.
+        closed: The names that a ``**kw`` among them does not take.
 
     Raises:
         DeclarationError: One is declared twice, or would not get through to the body; or it may be left
@@ -150,6 +158,10 @@ def check_names(tool: str, declared: Sequence[Source], shape: Sequence[inspect.P
             raise DeclarationError(f"{where}: it is declared twice")
         seen.add(param.name)
         own = names.get(param.name)
+        if own is None and param.name in closed:
+            raise DeclarationError(
+                f"{where}: what is called has that name already, for what is no model's to send; choose another"
+            )
         if own is None and not open_ended:
             there = ", ".join(names) or "none"
             raise DeclarationError(

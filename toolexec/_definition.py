@@ -17,7 +17,17 @@ from toolexec._loop_kind import LoopKind
 from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async
 from toolexec._schedule import Limit, resource_limit
-from toolexec._signature import EMPTY, KEYWORD_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Param, params_of, shape_of, with_texts
+from toolexec._signature import (
+    EMPTY,
+    KEYWORD_ONLY,
+    VAR_KEYWORD,
+    VAR_POSITIONAL,
+    Param,
+    closed_names,
+    params_of,
+    shape_of,
+    with_texts,
+)
 from toolexec._strategy import Strategy
 
 Deliver = Literal["raise", "poll"]
@@ -110,7 +120,7 @@ class Definition:
         self.texts: Mapping[str, str] = texts or {}
         if source is not None:
             check_source(name, source)
-            self._check_declared()
+            self._check_declared(self.declared)
 
     def parts(self) -> dict[str, Any]:
         """What another process needs to make the same definition; a strategy instance stays behind."""
@@ -141,7 +151,7 @@ class Definition:
         before = self.source, self.body, self.texts
         self.source, self.body, self.texts = _runner_source(self.name, source, self.hook), source, {}
         try:
-            self._check_declared()
+            self._check_declared(self.declared)
         except DeclarationError:
             self.source, self.body, self.texts = before
             raise
@@ -152,7 +162,7 @@ class Definition:
         before = self.declared
         self.declared = merge([*before, *sources])
         try:
-            self._check_declared()
+            self._check_declared(self.declared)
         except DeclarationError:
             self.declared = before
             raise
@@ -162,15 +172,16 @@ class Definition:
         for cached in ("parameters", "is_async", "dynamic"):
             self.__dict__.pop(cached, None)
 
-    def _check_declared(self) -> None:
-        if not self.declared or self.source is None or self.positional:
+    def _check_declared(self, declared: Sequence[Source]) -> None:
+        if not declared or self.source is None or self.positional:
             return
         function, skip_first = self._entry()
         try:
             shape = shape_of(function)
         except (ValueError, TypeError):  # nothing to hold it against; the first rendering says so
             return
-        check_names(self.name, self.declared, shape[1:] if skip_first else shape)
+        shape = shape[1:] if skip_first else shape
+        check_names(self.name, declared, shape, closed_names(function, shape))
 
     def set_hook(self, hook: Callable[..., Any]) -> None:
         """Set what is told of an interrupt, for a tool that is a function."""
@@ -199,6 +210,8 @@ class Definition:
 
     def _params(self) -> Sequence[Param]:
         declared = resolved(self.name, self.declared)
+        if self.dynamic:  # the names that a function gives are known only now
+            self._check_declared(declared)
         if self.positional or self.source is None:
             return declared
         function, skip_first = self._entry()

@@ -39,6 +39,7 @@ class Parameters:
         "_rest",
         "_secret",
         "_secret_rest",
+        "_taken",
         "injected",
         "schema",
     )
@@ -56,7 +57,9 @@ class Parameters:
         """
         sent = [param for param in params if param.inject is None]
         self.injected: tuple[Param, ...] = tuple(param for param in params if param.inject is not None)
-        self._open = any(param.kind is VAR_KEYWORD for param in sent)
+        rests = [param for param in sent if param.kind is VAR_KEYWORD]
+        self._open = bool(rests)
+        self._taken = {param.name for param in self.injected}.union(*(param.closed for param in rests))
         self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
         self._positional = [param for param in params if param.kind is POSITIONAL_ONLY]
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
@@ -134,10 +137,10 @@ class Parameters:
         )
 
     def _with_rest(self, values: dict[str, Any], *, plain: bool) -> dict[str, Any]:
-        """What only ``**kw`` takes, held to its type; and to be no name that the engine fills."""
+        """What only ``**kw`` takes, held to its type; and to be no name that something else has."""
         named = {name: value for name, value in values.items() if name in self._expected}
         rest = {name: value for name, value in values.items() if name not in named}
-        taken = [Fault((p.name,), "extra_forbidden", "") for p in self.injected if p.name in rest]
+        taken = [Fault((name,), "extra_forbidden", "") for name in rest if name in self._taken]
         if taken:
             raise Misfit(taken, rest)
         if rest and self._rest is not None:

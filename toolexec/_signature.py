@@ -45,6 +45,7 @@ class Param:
         fill: Whether a default has to be passed, because the function has none of its own.
         optional: Whether a call may leave it out although nothing says what it is then.
         inject: What the engine fills it with, or None for what a model sends.
+        closed: Of ``**kw``: the names that it does not take, because something else of what is called has them.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Param:
     fill: bool = False
     optional: bool = False
     inject: What | None = None
+    closed: frozenset[str] = frozenset()
 
     @property
     def required(self) -> bool:
@@ -84,8 +86,11 @@ def params_of(
     except (ValueError, TypeError) as exc:
         raise DeclarationError(f"tool {tool!r}: its signature cannot be read ({exc}); wrap it in a function") from exc
     names = _Names(owner)
-    params = [_param(tool, parameter, names, texts or {}) for parameter in (shown[1:] if skip_first else shown)]
-    return tuple(param for param in params if param is not None)
+    if skip_first:
+        shown = shown[1:]
+    closed = closed_names(function, shown)
+    params = [_param(tool, parameter, names, texts or {}) for parameter in shown]
+    return tuple(replace(p, closed=closed) if p.kind is VAR_KEYWORD else p for p in params if p is not None)
 
 
 def with_texts(params: Sequence[Param], texts: Mapping[str, str], *docstrings: object) -> tuple[Param, ...]:
@@ -113,6 +118,32 @@ def shape_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
         ValueError, TypeError: There is no signature to be read.
     """
     return _visible(function)[0]
+
+
+def closed_names(function: Any, shown: Sequence[inspect.Parameter]) -> frozenset[str]:
+    """The names that a caller cannot pass through ``**kw``: of a receiver, and of what a partial or a wrapper supplies.
+
+    Args:
+        function: What will be called.
+        shown: Those of its parameters that are open to a caller.
+    """
+    if not any(parameter.kind is VAR_KEYWORD for parameter in shown):
+        return frozenset()
+    names: set[str] = set()
+    inner = function
+    while inner is not None:
+        if isinstance(inner, functools.partial):
+            names.update(inner.keywords)
+            inner = inner.func
+        elif isinstance(inner, types.MethodType):
+            inner = inner.__func__
+        elif isinstance(inner, types.FunctionType | types.BuiltinFunctionType | type):
+            own = inspect.signature(inner, follow_wrapped=False, **_AS_WRITTEN).parameters.values()
+            names.update(p.name for p in own if p.kind not in (POSITIONAL_ONLY, VAR_POSITIONAL, VAR_KEYWORD))
+            inner = getattr(inner, "__wrapped__", None)
+        else:
+            inner = getattr(inner, "__wrapped__", type(inner).__call__)
+    return frozenset(names - {p.name for p in shown})
 
 
 def _visible(function: Any) -> tuple[list[inspect.Parameter], Any]:

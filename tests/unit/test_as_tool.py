@@ -545,3 +545,59 @@ def test_types_of_a_tool_that_is_only_declared_are_not_looked_at() -> None:
 
     with pytest.raises(tx.DeclarationError, match="'Missing'"):
         tx.as_tool(made["later"])
+
+
+# What ``**kw`` does not take: names that something else of what is called has
+
+
+class Open:
+    def method(self, **kw: Any) -> dict[str, Any]:
+        return kw
+
+    @classmethod
+    def of_class(cls, **kw: Any) -> dict[str, Any]:
+        return kw
+
+    def __call__(self, **kw: Any) -> dict[str, Any]:
+        return kw
+
+
+class OpenTool(tx.Tool):
+    name = "open"
+    description = "Takes anything"
+
+    def call(self, **kw: Any) -> dict[str, Any]:
+        return kw
+
+
+def anything(first: int = 0, /, second: int = 0, third: int = 0, **kw: Any) -> dict[str, Any]:
+    return {"second": second, "third": third, **kw}
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: tx.as_tool(functools.partial(anything, third=1)), "third"),
+        (lambda: tx.as_tool(functools.partial(anything, fourth=1)), "fourth"),
+        (lambda: tx.as_tool(functools.partial(anything, 1, 2)), "second"),
+        (lambda: tx.as_tool(functools.partial(functools.partial(anything, third=1), fourth=2)), "third"),
+        (lambda: tx.as_tool(Open().method), "self"),
+        (lambda: tx.as_tool(functools.partial(Open().method, a=1)), "self"),
+        (lambda: tx.as_tool(Open.of_class), "cls"),
+        (lambda: tx.as_tool(Open()), "self"),
+        (lambda: tx.Context(tools=[OpenTool]).functions["open"], "self"),
+    ],
+)
+def test_open_keywords_do_not_take_a_name_that_is_taken(make: Callable[[], tx.Function], name: str) -> None:
+    tool = make()
+    for arguments in ({name: 5}, f'{{"{name}": 5}}'):
+        ret = tx.run(tool, arguments, "sequential")
+
+        assert "bad_arguments" == ret.status, ret
+        assert f"{name}: not a parameter of this tool" in ret.value["message"]
+    assert 7 == tx.run(tool, {"free": 7}, "sequential").value["free"]
+
+
+@pytest.mark.parametrize("name", ["self", "cls", "args", "kwargs", "body", "fill"])
+def test_open_keywords_take_every_name_that_is_free(name: str) -> None:
+    assert 5 == call(tx.as_tool(anything), {name: 5})[name]

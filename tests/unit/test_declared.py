@@ -432,3 +432,14 @@ def test_the_strict_form_that_cannot_be_is_refused_naming_the_tool() -> None:
 
     with pytest.raises(tx.DeclarationError, match=r"'f' cannot be declared to openai: .* keys of any name"):
         fn.adapt(tx.OpenAI(strict=True))
+
+
+@pytest.mark.parametrize("given", [{"self": str}, lambda: {"self": str}], ids=["now", "at every rendering"])
+def test_a_parameter_with_the_name_of_the_receiver_is_refused(given: Any) -> None:
+    class Body:
+        def call(self, **kw: Any) -> None: ...
+
+    fn = tx.Function("open", "Takes anything")
+    fn.define(Body)
+    with pytest.raises(tx.DeclarationError, match=r"tool 'open', parameter 'self': what is called has that name"):
+        fn.params(given)
