@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Never
 
 from toolexec._errors import ArgumentsError
-from toolexec._json import is_dict, is_list, is_object
+from toolexec._json import is_dict, is_list, is_object, legal_text
 
 # Enough to recognise what was sent, too little to flood a prompt with it.  A guess.
 _EXCERPT_CHARS = 120
+HALF_A_PAIR = "arguments have half of a surrogate pair, which is no character"
 # Far more than a model writes in one call, and read in about a second.  A guess.
 _LIMIT_CHARS = 64 * 1024 * 1024
 
@@ -220,6 +221,8 @@ class _Copier:
         self.plain = True
 
     def copy(self, value: Any) -> Any:
+        if type(value) is str:
+            return _whole_text(value)
         if type(value) in _SCALARS:
             return value
         if is_dict(value):
@@ -234,8 +237,21 @@ class _Copier:
         for key, value in items:
             if type(key) is not str:
                 self.plain = False
+            else:
+                _whole_text(key)
             copied[key] = self.copy(value)
         return copied
+
+
+def _whole_text(text: str) -> str:
+    if not text.isascii() and legal_text(text) != text:
+        raise ArgumentsError(HALF_A_PAIR)
+    return text
+
+
+def copied(values: Any) -> Any:
+    """A copy that shares no container with ``values``; what is none is the same."""
+    return _Copier().copy(values)
 
 
 def _copy_of(raw: Mapping[Any, Any]) -> Arguments:

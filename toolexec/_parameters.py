@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from toolexec._arguments import Arguments, as_json, at_once, excerpt, hidden, parse
+from toolexec._core_schema import Held
 from toolexec._faults import Fault, unfit
-from toolexec._json import is_dict, is_list, is_object
+from toolexec._json import is_dict
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._schema import adapter_of, rest_adapter_of, schema_of
+from toolexec._shape import holds_no_object, is_secret, mentions
 from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, Param
 from toolexec._validation import Misfit, Validator
 
@@ -65,16 +67,15 @@ class Parameters:
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
-        self._secret = {name for name in properties if _mentions(self.schema, properties[name], _is_secret)}
-        self._secret_rest = _mentions(self.schema, self.schema.get("additionalProperties"), _is_secret)
-        confusable = _mentions(self.schema, self.schema, _has_confusable)
-        named = adapter_of(tool, sent, ignore_unknown=options.ignore_unknown)
+        self._secret = {name for name in properties if mentions(self.schema, properties[name], is_secret)}
+        self._secret_rest = mentions(self.schema, self.schema.get("additionalProperties"), is_secret)
+        named = Held(adapter_of(tool, sent, ignore_unknown=options.ignore_unknown))
         rest = rest_adapter_of(tool, sent)
-        self._named = Validator(named, coerce=options.coerce, confusable=confusable)
-        simple = not self._open and not options.ignore_unknown and not confusable
-        self._quick = named.validator if simple else None
-        self._flat = _is_flat(properties)
-        self._rest = None if rest is None else Validator(rest, coerce=options.coerce, confusable=confusable)
+        self._named = Validator(named, self.schema, coerce=options.coerce)
+        self._quick = None if self._open or options.ignore_unknown else named
+        # Whether the arguments have no keys but the parameters' names, however deep one looks.
+        self._flat = all(holds_no_object(shown) for shown in properties.values())
+        self._rest = None if rest is None else Validator(Held(rest), self.schema, coerce=options.coerce)
 
     def take(self, raw: object, fill: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """What a model sent, parsed and validated; see ``validate``."""
@@ -84,11 +85,11 @@ class Parameters:
             # without a word; where no other keys can be than parameters, there are then too many colons.
             try:
                 if type(raw) is str:
-                    values: dict[str, Any] = self._quick.validate_json(sent, strict=True)
+                    values: dict[str, Any] = self._quick.text.validate_json(sent, strict=True)
                     if (self._flat and sent.count(":") == len(values)) or at_once(sent) is not None:
                         return self._arranged(values, fill)
                 elif self._flat and type(raw) is dict:
-                    return self._arranged(self._quick.validate_python(sent, strict=True), fill)
+                    return self._arranged(self._quick.passed.validate_python(sent, strict=True), fill)
             except ValueError:  # pydantic's; it is looked at more closely
                 pass
         return self.validate(parse(sent, hidden if self._secret or self._secret_rest else excerpt), fill)
@@ -188,48 +189,3 @@ def _mutable(default: Any) -> bool:
 
 def _frozen(value: Any) -> bool:
     return bool(value.__dataclass_params__.frozen)
-
-
-def _mentions(root: Mapping[str, Any], schema: Any, asked: Callable[[Mapping[str, Any]], bool]) -> bool:
-    """Whether a schema, or what it refers to, has a part of some kind."""
-    seen: set[str] = set()
-
-    def look(part: Any) -> bool:
-        if is_list(part):
-            return any(look(item) for item in part)
-        if not isinstance(part, Mapping):
-            return False
-        held = cast("Mapping[str, Any]", part)
-        ref = held.get("$ref")
-        if isinstance(ref, str) and ref not in seen:
-            seen.add(ref)
-            if look(root.get("$defs", {}).get(ref.rpartition("/")[2])):
-                return True
-        return asked(held) or any(look(value) for key, value in held.items() if key not in ("default", "examples"))
-
-    return look(schema)
-
-
-def _is_flat(properties: Mapping[str, Any]) -> bool:
-    """Whether the arguments have no keys but the parameters' names, however deep one looks."""
-    return all(_holds_no_object(schema) for schema in properties.values())
-
-
-def _holds_no_object(schema: Any) -> bool:
-    if not is_object(schema):
-        return False
-    if "anyOf" in schema:
-        return all(_holds_no_object(member) for member in schema["anyOf"])
-    if schema.get("type") == "array":
-        return _holds_no_object(schema.get("items"))
-    return schema.get("type") in ("string", "integer", "number", "boolean", "null")
-
-
-def _is_secret(schema: Mapping[str, Any]) -> bool:
-    return schema.get("writeOnly") is True or schema.get("format") == "password"
-
-
-def _has_confusable(schema: Mapping[str, Any]) -> bool:
-    members: Any = schema.get("enum", [])
-    allowed = [*members, schema["const"]] if "const" in schema else members
-    return is_list(allowed) and any(isinstance(member, bool | int | float) and member in (0, 1) for member in allowed)

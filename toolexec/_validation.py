@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from toolexec._arguments import as_json
+from toolexec._arguments import HALF_A_PAIR, as_json, copied
 from toolexec._coercion import NOTHING, at, converted
+from toolexec._core_schema import Held
 from toolexec._errors import ArgumentsError
 from toolexec._faults import Fault, faults_in
-from toolexec._json import is_dict, is_list
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from toolexec._json import is_dict
+from toolexec._shape import may_be_left_out
 
 # A text in a text in a text; each round of repair opens one.  An admitted guess.
 _ROUNDS = 8
@@ -40,23 +38,23 @@ class Misfit(Exception):
 class Validator:
     """Holds an object to a type."""
 
-    __slots__ = ("_adapter", "_coerce", "_confusable", "_invalid", "_validate_json")
+    __slots__ = ("_coerce", "_held", "_invalid", "_schema", "_validate_json")
 
-    def __init__(self, adapter: TypeAdapter[Any], *, coerce: bool, confusable: bool) -> None:
-        """Take the adapter of the type.
+    def __init__(self, held: Held, schema: Mapping[str, Any], *, coerce: bool) -> None:
+        """Take the validators of the type.
 
         Args:
-            adapter: pydantic's.
+            held: They.
+            schema: The type's JSON Schema.
             coerce: Whether to convert by the table.
-            confusable: Whether a Literal or an Enum in it has 1, 0, true or false as a member.
         """
         from pydantic_core import ValidationError
 
         self._invalid = ValidationError  # an import statement costs more than what it is here to catch
-        self._adapter = adapter
-        self._validate_json = adapter.validator.validate_json
+        self._held = held
+        self._validate_json = held.text.validate_json
+        self._schema = schema
         self._coerce = coerce
-        self._confusable = confusable
 
     def read(self, given: dict[str, Any], text: str | None) -> dict[str, Any]:
         """The values, of the types that were asked for; ``given`` is left alone.
@@ -69,51 +67,45 @@ class Validator:
             Misfit: They do not fit.
             ArgumentsError: They cannot be read at all, or have too many faults.
         """
-        found, faults = self._try(given, text, given)
+        found, faults = self._try(given, text)
         if not faults:
             return found
         plain = text is not None
-        # An object that Python code has passed is not to be copied; what holds it may be.
-        values = copy.deepcopy(given) if plain else dict(given)
+        values: dict[str, Any] = copied(given)
         changed: dict[_Path, Any] = {}
         for _ in range(_ROUNDS):
             if not self._repair(values, faults, changed):
                 break
-            found, faults = self._again(values, given, plain=plain)
+            found, faults = self._again(values, plain=plain)
             if not faults:
                 return found
         if changed:
             # What was converted and still does not fit is put back: the model is told about what it sent.
+            wrong = {fault.path[:length] for fault in faults for length in range(1, len(fault.path) + 1)}
             for path in sorted(changed, key=len, reverse=True):
-                if any(fault.path[: len(path)] == path for fault in faults):
+                if path in wrong:
                     _put(values, path, changed[path])
-            found, faults = self._again(values, given, plain=plain)
+            found, faults = self._again(values, plain=plain)
             if not faults:
                 return found
         raise Misfit(faults, values)
 
-    def _again(
-        self, values: dict[str, Any], given: dict[str, Any], *, plain: bool
-    ) -> tuple[dict[str, Any], list[Fault]]:
-        return self._try(values, as_json(values) if plain else None, given)
+    def _again(self, values: dict[str, Any], *, plain: bool) -> tuple[dict[str, Any], list[Fault]]:
+        return self._try(values, as_json(values) if plain else None)
 
-    def _try(
-        self, values: dict[str, Any], text: str | None, given: dict[str, Any]
-    ) -> tuple[dict[str, Any], list[Fault]]:
+    def _try(self, values: dict[str, Any], text: str | None) -> tuple[dict[str, Any], list[Fault]]:
         try:
             if text is None:
-                return self._adapter.validate_python(values), []
-            found: dict[str, Any] = self._validate_json(text, strict=True)
+                return self._held.passed.validate_python(values), []
+            return self._validate_json(text, strict=True), []
         except self._invalid as exc:
             misfit = exc
-        else:
-            return found, self._confused(found, values) if self._confusable else []
         # Not in the except clause: pydantic's error shows what was sent, and would be the context of ours.
         if misfit.error_count() > _LIMIT:
             raise ArgumentsError(f"the arguments have {misfit.error_count()} faults, too many to tell")
         faults = faults_in(misfit, values)
         for fault in faults:
-            if fault.kind == "json_invalid":
+            if fault.kind == "json_invalid" and not fault.path:
                 raise _unreadable(fault.text)
         return {}, faults
 
@@ -126,7 +118,7 @@ class Validator:
                 continue
             holder = at(values, path[:-1])
             sent = holder[path[-1]]
-            if sent is None and is_dict(holder):
+            if sent is None and is_dict(holder) and may_be_left_out(self._schema, values, path):
                 # null where it cannot be: the model means that it leaves this out.
                 holder.pop(path[-1])
             elif self._coerce and (meant := converted(fault.kind, sent)) is not NOTHING:
@@ -136,24 +128,12 @@ class Validator:
             changed[path] = sent
         return len(changed) > before
 
-    def _confused(self, found: dict[str, Any], sent: dict[str, Any]) -> list[Fault]:
-        """Where true was taken for the member 1 of a Literal or Enum, or 1 for true: to Python they are equal."""
-        try:
-            dumped = self._adapter.dump_python(found, mode="json", warnings=False)
-        except Exception:  # noqa: BLE001 - serialising runs the types' own code
-            return []
-        told = {True: "true", False: "false"}
-        return [
-            Fault(path, "literal_error", f"should be {told[meant] if isinstance(meant, bool) else repr(meant)}")
-            for path, meant in _differences(dumped, sent)
-        ]
-
 
 def _unreadable(why: str) -> ArgumentsError:
     if "recursion" in why:
         return ArgumentsError("arguments are nested too deeply")
     if "surrogate" in why or "hex escape" in why:
-        return ArgumentsError("arguments have half of a surrogate pair, which is no character")
+        return ArgumentsError(HALF_A_PAIR)
     return ArgumentsError(f"arguments are not valid JSON ({why.removeprefix('Invalid JSON: ')})")
 
 
@@ -162,18 +142,3 @@ def _put(values: Any, path: _Path, value: Any) -> None:
         at(values, path[:-1])[path[-1]] = value
     except (KeyError, IndexError, TypeError):  # what it stood in was put back already
         return
-
-
-def _differences(dumped: Any, sent: Any, path: _Path = ()) -> list[tuple[_Path, Any]]:
-    """The places where one has a boolean and the other the number that equals it."""
-    found: list[tuple[_Path, Any]] = []
-    if is_dict(dumped) and is_dict(sent):
-        for key, value in dumped.items():
-            if key in sent:
-                found += _differences(value, sent[key], (*path, key))
-    elif is_list(dumped) and is_list(sent):
-        for place, (value, item) in enumerate(zip(dumped, sent, strict=False)):
-            found += _differences(value, item, (*path, place))
-    elif isinstance(dumped, bool) != isinstance(sent, bool) and dumped == sent:
-        found.append((path, dumped))
-    return found
