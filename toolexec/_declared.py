@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from toolexec._errors import DeclarationError
 from toolexec._json import is_array, is_object
 from toolexec._json_types import TYPES, JsonType, annotation_of, one_of
-from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, VAR_POSITIONAL, Param, check_default, described
+from toolexec._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Param, check_default, described
 
 Source: TypeAlias = Param | Callable[[], Any]
 """A declared parameter, or what is asked for some at every rendering."""
@@ -61,7 +61,6 @@ def declare(
     enum: Sequence[Any] | None = None,
     default: Any = EMPTY,
     required: bool | None = None,
-    positional: bool = False,
 ) -> Param:
     """``parameter``, for a tool that is known.
 
@@ -82,8 +81,7 @@ def declare(
         kind = _member(where, kind, enum, default)
     elif default is not EMPTY:
         check_default(where, kind, default)
-    made = Param(name, kind, default=default, description=description, fill=default is not EMPTY)
-    return replace(made, kind=POSITIONAL_ONLY) if positional else made
+    return Param(name, kind, default=default, description=description, fill=default is not EMPTY)
 
 
 def declare_all(tool: str, given: Any) -> list[Source]:
@@ -168,10 +166,25 @@ def check_names(
                 f"{where}: it is declared, and what is called takes no such parameter; it takes: {there}"
             )
         if param.optional and own is not None and own.default is EMPTY:
-            raise DeclarationError(
-                f"{where}: its schema lets a call leave it out, and what is called needs it; give it a default, "
-                "there or in the schema, or name it under required"
-            )
+            raise DeclarationError(_unsaid(where))
+
+
+def check_complete(tool: str, declared: Sequence[Source]) -> None:
+    """Hold declared parameters to be enough for a call by position, which leaves no place empty.
+
+    Raises:
+        DeclarationError: One may be left out, and nothing says what it is then.
+    """
+    for param in declared:
+        if isinstance(param, Param) and param.optional:
+            raise DeclarationError(_unsaid(f"{_tool(tool)}parameter {param.name!r}"))
+
+
+def _unsaid(where: str) -> str:
+    return (
+        f"{where}: its schema lets a call leave it out, and what is called needs it; give it a default, "
+        "there or in the schema, or name it under required"
+    )
 
 
 def combine(signature: Sequence[Param], declared: Sequence[Param]) -> list[Param]:

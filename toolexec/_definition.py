@@ -6,10 +6,11 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
-from toolexec._declared import Source, check_names, combine, is_dynamic, merge, resolved
+from toolexec._declared import Source, check_complete, check_names, combine, is_dynamic, merge, resolved
 from toolexec._docstrings import doc_of
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
@@ -20,6 +21,7 @@ from toolexec._schedule import Limit, resource_limit
 from toolexec._signature import (
     EMPTY,
     KEYWORD_ONLY,
+    POSITIONAL_ONLY,
     VAR_KEYWORD,
     VAR_POSITIONAL,
     Param,
@@ -173,7 +175,10 @@ class Definition:
             self.__dict__.pop(cached, None)
 
     def _check_declared(self, declared: Sequence[Source]) -> None:
-        if not declared or self.source is None or self.positional:
+        if not declared or self.source is None:
+            return
+        if self.positional:
+            check_complete(self.name, declared)
             return
         function, skip_first = self._entry()
         try:
@@ -212,7 +217,9 @@ class Definition:
         declared = resolved(self.name, self.declared)
         if self.dynamic:  # the names that a function gives are known only now
             self._check_declared(declared)
-        if self.positional or self.source is None:
+        if self.positional:
+            return [replace(param, kind=POSITIONAL_ONLY) for param in declared]
+        if self.source is None:
             return declared
         function, skip_first = self._entry()
         own = params_of(self.name, function, skip_first=skip_first)

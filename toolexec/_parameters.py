@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from typing import Any
 
 from toolexec._arguments import Arguments, as_json, at_once, excerpt, hidden, parse
 from toolexec._core_schema import Held
@@ -63,7 +63,7 @@ class Parameters:
         self._open = bool(rests)
         self._taken = {param.name for param in self.injected}.union(*(param.closed for param in rests))
         self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
-        self._positional = [param for param in params if param.kind is POSITIONAL_ONLY]
+        self._positional = [(param.name, _maker(param)) for param in params if param.kind is POSITIONAL_ONLY]
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
@@ -113,11 +113,8 @@ class Parameters:
         if fill:
             values.update(fill)
         positional: list[Any] = []
-        for param in self._positional:
-            if param.name in values:
-                positional.append(values.pop(param.name))
-            else:
-                positional.append(_maker(param)())
+        for name, make in self._positional:
+            positional.append(values.pop(name) if name in values else make())
         return positional, values
 
     def _read(self, arguments: Arguments) -> dict[str, Any]:
@@ -182,10 +179,16 @@ def _is_filled(param: Param) -> bool:
 
 def _mutable(default: Any) -> bool:
     """Whether a call that changes this default would change it for the next one."""
-    if isinstance(default, list | dict | set | bytearray):
+    if isinstance(default, MutableSequence | MutableMapping | MutableSet | bytearray):
         return True
-    return dataclasses.is_dataclass(default) and not isinstance(default, type) and not _frozen(cast("Any", default))
+    if isinstance(default, tuple | frozenset):
+        return any(_mutable(item) for item in default)
+    kind = type(default)
+    if dataclasses.is_dataclass(kind):
+        fields = dataclasses.fields(kind)
+        return not _frozen(kind) or any(_mutable(getattr(default, field.name, None)) for field in fields)
+    return hasattr(kind, "__pydantic_validator__") or hasattr(kind, "__attrs_attrs__")
 
 
-def _frozen(value: Any) -> bool:
-    return bool(value.__dataclass_params__.frozen)
+def _frozen(kind: Any) -> bool:
+    return bool(kind.__dataclass_params__.frozen)

@@ -72,7 +72,7 @@ class ToolFunction(Function):
         Raises:
             DeclarationError: Something of it cannot be, or there is one of that name.
         """
-        made = declare(self.name, name, type, description, enum=enum, default=default, positional=True)
+        made = declare(self.name, name, type, description, enum=enum, default=default)
         if any(isinstance(there, Param) and there.name == name for there in self._definition.declared):
             raise DeclarationError(f"tool {self.name!r}, parameter {name!r}: it is added twice")
         self._definition.declare([made])
@@ -110,12 +110,30 @@ def _rebuild(parts: dict[str, Any], id: str | None, arguments: Any) -> ToolFunct
 
 
 def _record(tool_call: object) -> CallRecord:
-    if isinstance(tool_call, str | bytes):
-        try:
-            tool_call = json.loads(tool_call)
-        except (ValueError, RecursionError) as exc:
-            raise FormatError(f"a tool call that is no JSON ({exc}): {excerpt(repr(tool_call))}") from None
-    return call_dict(tool_call, 0)
+    if not isinstance(tool_call, str | bytes):
+        return call_dict(tool_call, 0)
+    doubled: list[object] = []
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            doubled.append(made)
+        return made
+
+    try:
+        entry: Any = json.loads(tool_call, object_pairs_hook=of_pairs)
+    except (ValueError, RecursionError) as exc:
+        why = str(exc)
+    else:
+        record = call_dict(entry, 0)
+        if not doubled:
+            return record
+        if not any(held is entry or held is entry.get("function") for held in doubled):
+            # In the arguments: refused like those of any call, for which the whole text will do.
+            return record._replace(arguments=tool_call)
+        why = "a key is there twice"
+    # Not in the except clause: the error holds the text, in which there may be a secret.
+    raise FormatError(f"a tool call that is no JSON ({why}): {excerpt(repr(tool_call))}")
 
 
 def _failure(ret: Return) -> str:

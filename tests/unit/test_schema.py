@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import dataclasses
 import datetime as dt
 import enum
@@ -788,3 +790,30 @@ def test_telling_ten_thousand_faults_of_what_was_converted_takes_linear_time() -
     begun = time.process_time()
     assert "and 9980 more" in refusal(tool, {"a": [str(n) for n in range(10_000)]})
     assert time.process_time() - begun < 2  # it was 30 s
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    rows: list[int]
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        User(name="Ada"),
+        collections.deque([1]),
+        collections.Counter("a"),
+        ([],),
+        Frozen([]),
+        array.array("i", [1]),
+    ],
+    ids=repr,
+)
+def test_whatever_can_be_changed_of_a_default_is_fresh_for_every_call(default: Any) -> None:
+    def tool(a: Any = default) -> None: ...
+
+    parameters = parameters_of(tool)
+    first, second = (parameters.take("{}", {})[1] for _ in range(2))
+
+    assert default == first["a"] == second["a"]
+    assert len({id(default), id(first["a"]), id(second["a"])}) == 3

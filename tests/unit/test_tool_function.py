@@ -141,3 +141,28 @@ def test_it_is_a_tool_under_every_strategy_and_always_called_by_position(strateg
 
     (ret,) = tx.Context(tools=[tool]).receive([call({"second": "2"})]).wait(strategy)
     assert "first 2 third" == ret.unwrap()
+
+
+def test_a_key_that_is_there_twice_is_refused_as_everywhere() -> None:
+    doubled = '{"name": "temperature", "arguments": {"room": "hall", "room": "attic"}}'
+
+    assert "the key 'room' is there twice" in thermometer().eval(doubled)[0]
+    for call_text in (
+        '{"name": "temperature", "name": "pressure"}',
+        '{"name": "temperature", "arguments": {"room": "hall"}, "arguments": {"room": "attic"}}',
+        '{"function": {"name": "temperature", "name": "pressure"}}',
+    ):
+        with pytest.raises(ValueError, match="a key is there twice"):
+            thermometer().eval(call_text)
+
+
+def test_what_params_adds_is_passed_by_position_too() -> None:
+    tool = tx.ToolFunction("t", "d", lambda *places: list(places))
+    tool.add_parameters("a", "array", "First", default=[])
+    tool.params({"b": int})
+    tool.param("c", int, "Third", default=3)
+    tool.params(lambda: {"d": int})
+
+    assert ("[[], 2, 3, 4]", "t") == tool.eval(call({"d": 4, "b": 2}, "t"))
+    with pytest.raises(tx.DeclarationError, match=r"parameter 'e': its schema lets a call leave it out"):
+        tool.params({"type": "object", "properties": {"e": {"type": "integer"}}})
