@@ -26,6 +26,7 @@ from toolexec._signature import (
     VAR_POSITIONAL,
     Param,
     closed_names,
+    found_from,
     params_of,
     shape_of,
     with_texts,
@@ -217,11 +218,12 @@ class Definition:
         declared = resolved(self.name, self.declared)
         if self.dynamic:  # the names that a function gives are known only now
             self._check_declared(declared)
+        function, skip_first = (None, False) if self.source is None else self._entry()
+        declared = found_from(self.name, declared, function)
         if self.positional:
             return [replace(param, kind=POSITIONAL_ONLY) for param in declared]
-        if self.source is None:
+        if function is None:
             return declared
-        function, skip_first = self._entry()
         own = params_of(self.name, function, skip_first=skip_first)
         return combine(with_texts(own, self.texts, doc_of(function), _class_doc(self.body)), declared)
 

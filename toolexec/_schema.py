@@ -189,7 +189,10 @@ def _of_all(tool: str, fields: dict[str, Param], extra: Any, make: Callable[[Any
 def _type_adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    if not adapter.pydantic_complete:
+        adapter.rebuild(raise_errors=True)
+    return adapter
 
 
 def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:

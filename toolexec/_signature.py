@@ -8,7 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from toolexec._docstrings import texts_of
 from toolexec._errors import DeclarationError
@@ -167,8 +167,24 @@ def _visible(function: Any) -> tuple[list[inspect.Parameter], Any]:
 def _param(tool: str, parameter: inspect.Parameter, names: _Names, texts: Mapping[str, str]) -> Param | None:
     if parameter.kind is VAR_POSITIONAL:
         return None  # nothing that an object could name
+    annotation = _evaluated(tool, parameter, names)
+    param = Param(parameter.name, annotation, parameter.kind, parameter.default, inject=wanted(annotation))
+    return described(tool, param, texts.get(parameter.name, ""))
+
+
+def found_from(tool: str, params: Sequence[Param], function: Any) -> list[Param]:
+    """Declared parameters, with the names in their types looked up where the function's own are.
+
+    Raises:
+        DeclarationError: One cannot be found; it names the parameter.
+    """
+    names = _Names(function)
+    return [replace(param, annotation=_evaluated(tool, param, names)) for param in params]
+
+
+def _evaluated(tool: str, parameter: Param | inspect.Parameter, names: _Names) -> Any:
     try:
-        annotation = names.evaluate(parameter.annotation)
+        return names.evaluate(parameter.annotation)
     except NameError as exc:
         raise DeclarationError(
             f"tool {tool!r}, parameter {parameter.name!r}: its annotation names {exc.name!r}, which cannot be found "
@@ -179,8 +195,6 @@ def _param(tool: str, parameter: inspect.Parameter, names: _Names, texts: Mappin
             f"tool {tool!r}, parameter {parameter.name!r}: its annotation {parameter.annotation!r} cannot be "
             f"evaluated ({type(exc).__name__}: {exc})"
         ) from exc
-    param = Param(parameter.name, annotation, parameter.kind, parameter.default, inject=wanted(annotation))
-    return described(tool, param, texts.get(parameter.name, ""))
 
 
 def described(tool: str, param: Param, text: str = "") -> Param:
@@ -273,8 +287,12 @@ class _Names:
     def evaluate(self, annotation: Any) -> Any:
         if isinstance(annotation, ForwardRef):
             annotation = annotation.__forward_arg__
-        if not isinstance(annotation, str):
+        if isinstance(annotation, str):
+            # As typing.get_type_hints does it, and for one annotation at a time.
+            found: Any = eval(annotation, self._globals, self._locals)  # noqa: S307 - the tool's own source
+            return self.evaluate(found)
+        if not get_args(annotation):
             return annotation
-        # As typing.get_type_hints does it, and for one annotation at a time.
-        found: Any = eval(annotation, self._globals, self._locals)  # noqa: S307 - the tool's own source
-        return self.evaluate(found)
+        # A name in it, as in ``list["Node"]``, must not be left to pydantic, which would look for it here.
+        one = types.SimpleNamespace(__annotations__={"it": annotation})
+        return get_type_hints(one, self._globals, self._locals, include_extras=True)["it"]
