@@ -81,8 +81,10 @@ def as_json(values: Mapping[str, Any]) -> str | None:
         return json.dumps(values, allow_nan=False)
     except TypeError:
         return None
-    except ValueError:
-        raise ArgumentsError("NaN and the infinities are no JSON numbers") from None
+    except ValueError as exc:
+        digits = "digits" in str(exc)
+    # Not in the except clause, here and below: json's error holds the text, in which there may be a secret.
+    raise ArgumentsError("an integer has too many digits" if digits else "NaN and the infinities are no JSON numbers")
 
 
 def decoded(text: str, show: Callable[[str], str] = excerpt) -> Any:
@@ -96,9 +98,11 @@ def decoded(text: str, show: Callable[[str], str] = excerpt) -> Any:
     try:
         return _decoder.decode(text)
     except RecursionError:
-        raise ArgumentsError(f"arguments are nested too deeply: {show(text)}") from None
-    except ValueError as exc:  # json.JSONDecodeError, and what the functions below refuse
-        raise ArgumentsError(f"arguments are not valid JSON ({exc}): {show(text)}") from None
+        why = "nested too deeply"
+    except ValueError as exc:  # json.JSONDecodeError, and what the functions below refuse, which show a part of it
+        shown = isinstance(exc, json.JSONDecodeError) or show is not hidden
+        why = f"not valid JSON ({exc})" if shown else "not valid JSON"
+    raise ArgumentsError(f"arguments are {why}: {show(text)}")
 
 
 def hidden(text: str) -> str:
@@ -260,4 +264,5 @@ def _copy_of(raw: Mapping[Any, Any]) -> Arguments:
         values = copier.items((str(key), value) for key, value in raw.items())
         return Arguments(values, as_json(values) if copier.plain else None)
     except RecursionError:  # or it contains itself
-        raise ArgumentsError("arguments are nested too deeply") from None
+        pass
+    raise ArgumentsError("arguments are nested too deeply")

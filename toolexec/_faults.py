@@ -16,6 +16,10 @@ from toolexec._json import is_object
 _SHOWN = 20
 # Of a value; enough to recognise it.  A guess.
 _VALUE_CHARS = 60
+# Of what it should be; a long list of values still helps.  A guess.
+_TEXT_CHARS = 500
+# An integer of that many bits is as long as Python writes one.
+_LONG_BITS = 10_000
 
 
 class Fault(NamedTuple):
@@ -35,14 +39,18 @@ class Fault(NamedTuple):
 def faults_in(exc: Any, values: Mapping[str, Any]) -> list[Fault]:
     """Pydantic's errors as faults, each at the place in ``values`` that it is about."""
     faults: list[Fault] = []
-    for error in exc.errors(include_url=False, include_context=False, include_input=False):
-        loc, kind = error["loc"], error["type"]
+    for error in exc.errors(include_url=False, include_input=False):
+        loc, kind, text = error["loc"], error["type"], error["msg"]
         path = locate(values, loc)
         if kind == "unexpected_keyword_argument":  # what a dataclass says of an unknown key
             kind = "extra_forbidden"
         if kind in ("missing", "missing_keyword_only_argument", "missing_argument", "missing_positional_only_argument"):
             path = (*locate(values, loc[:-1]), loc[-1])
-        faults.append(Fault(path, kind, error["msg"]))
+        if kind == "union_tag_invalid":  # pydantic's text has in it what was sent, of any length
+            tag, tags = error["ctx"]["discriminator"], error["ctx"]["expected_tags"]
+            holder, path = path, locate(values, (*loc, tag.strip("'")))
+            text = f"Input should {f'have as {tag}' if path == holder else 'be'} one of {tags}"
+        faults.append(Fault(path, kind, text))
     return faults
 
 
@@ -54,6 +62,7 @@ def unfit(
     expected: Sequence[str],
     schema: Mapping[str, Any] | None = None,
     secret: Container[object] = (),
+    secret_keys: Container[object] = (),
 ) -> ArgumentsError:
     """The refusal that tells all faults.
 
@@ -64,10 +73,12 @@ def unfit(
         expected: The names of the tool's parameters.
         schema: What they are held to, for the names of the keys below them.
         secret: Those of them whose values are never shown.
+        secret_keys: Those of them of which not even a key is.
     """
     grouped: dict[tuple[int | str, ...], list[Fault]] = {}
     for fault in faults:
-        grouped.setdefault(fault.path, []).append(fault)
+        hidden = bool(fault.path) and fault.path[0] in secret_keys
+        grouped.setdefault(fault.path[:1] if hidden else fault.path, []).append(fault)
     first = list(grouped.items())[:_SHOWN]
     told = [_tell(path, there, values, expected, schema or {}, secret) for path, there in first]
     shown = "; ".join(told) + (f"; and {len(grouped) - _SHOWN} more" if len(grouped) > _SHOWN else "")
@@ -97,7 +108,8 @@ def _tell(
 
 
 def _lowered(text: str) -> str:
-    return text.replace("Input should", "should", 1)
+    lowered = text.replace("Input should", "should", 1)
+    return lowered if len(lowered) <= _TEXT_CHARS else f"{lowered[:_TEXT_CHARS]}..."
 
 
 def _closest(name: object, expected: Iterable[str], supplied: Container[str]) -> str:
@@ -132,6 +144,8 @@ def _value(value: Any) -> str:
     """A value in few words; what is in a container is not for the text, and may be a secret."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
+    if isinstance(value, int) and value.bit_length() > _LONG_BITS:
+        return "a number of thousands of digits"
     if isinstance(value, int | float):
         return f"the number {excerpt(repr(value))}"
     if isinstance(value, str):

@@ -13,7 +13,7 @@ from toolexec._faults import Fault, unfit
 from toolexec._json import is_dict
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._schema import adapter_of, rest_adapter_of, schema_of
-from toolexec._shape import holds_no_object, is_secret, mentions
+from toolexec._shape import has_secret_keys, holds_no_object, is_secret, mentions
 from toolexec._signature import EMPTY, POSITIONAL_ONLY, VAR_KEYWORD, Param
 from toolexec._validation import Misfit, Validator
 
@@ -35,11 +35,14 @@ class Parameters:
         "_filled",
         "_flat",
         "_named",
+        "_names",
         "_open",
         "_positional",
         "_quick",
         "_rest",
         "_secret",
+        "_secret_keys",
+        "_secret_keys_rest",
         "_secret_rest",
         "_taken",
         "injected",
@@ -62,13 +65,16 @@ class Parameters:
         rests = [param for param in sent if param.kind is VAR_KEYWORD]
         self._open = bool(rests)
         self._taken = {param.name for param in self.injected}.union(*(param.closed for param in rests))
-        self._expected = [param.name for param in sent if param.kind is not VAR_KEYWORD]
+        self._names = {param.name for param in sent if param.kind is not VAR_KEYWORD}
         self._positional = [(param.name, _maker(param)) for param in params if param.kind is POSITIONAL_ONLY]
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
+        self._expected = list(properties)  # as the model is told them: by an alias, where one has it
         self._secret = {name for name in properties if mentions(self.schema, properties[name], is_secret)}
         self._secret_rest = mentions(self.schema, self.schema.get("additionalProperties"), is_secret)
+        self._secret_keys = {name for name in properties if has_secret_keys(self.schema, properties[name])}
+        self._secret_keys_rest = has_secret_keys(self.schema, self.schema.get("additionalProperties"))
         named = Held(adapter_of(tool, sent, ignore_unknown=options.ignore_unknown))
         rest = rest_adapter_of(tool, sent)
         self._named = Validator(named, self.schema, coerce=options.coerce)
@@ -123,7 +129,6 @@ class Parameters:
             return self._with_rest(values, plain=arguments.text is not None) if self._open else values
         except Misfit as exc:
             misfit = exc
-        secret = self._secret.union(misfit.values) if self._secret_rest else self._secret
         # Not in the except clause: it holds what was sent, and would be the context of ours.
         raise unfit(
             misfit.faults,
@@ -131,12 +136,13 @@ class Parameters:
             supplied=arguments.values,
             expected=self._expected,
             schema=self.schema,
-            secret=secret,
+            secret=self._secret.union(misfit.values) if self._secret_rest else self._secret,
+            secret_keys=self._secret_keys.union(misfit.values) if self._secret_keys_rest else self._secret_keys,
         )
 
     def _with_rest(self, values: dict[str, Any], *, plain: bool) -> dict[str, Any]:
         """What only ``**kw`` takes, held to its type; and to be no name that something else has."""
-        named = {name: value for name, value in values.items() if name in self._expected}
+        named = {name: value for name, value in values.items() if name in self._names}
         rest = {name: value for name, value in values.items() if name not in named}
         taken = [Fault((name,), "extra_forbidden", "") for name in rest if name in self._taken]
         if taken:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast,
 
 from toolexec._errors import DeclarationError
 from toolexec._json import is_list, is_object
+from toolexec._shape import is_secret, mentions, without_secret_defaults
 from toolexec._signature import EMPTY, VAR_KEYWORD, Param
 
 if TYPE_CHECKING:
@@ -54,8 +55,15 @@ def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generate(GenerateJsonSchema):
+        # As for a parameter: a default without a JSON form is simply not shown.
+        ignored_warning_kinds = GenerateJsonSchema.ignored_warning_kinds | {"non-serializable-default"}
+
         def field_title_should_be_set(self, schema: Any) -> bool:
             return False  # a name with capitals: tokens that say nothing
+
+        def json_or_python_schema(self, schema: Any) -> Any:
+            shown = super().json_or_python_schema(schema)
+            return {**shown, "writeOnly": True} if _is_of_secret(schema) else shown
 
     for param in params:
         wrong = _unfit(param.annotation)
@@ -73,7 +81,14 @@ def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
         shown = properties.get(param.name)
         if shown is not None and param.default is not EMPTY:
             _show_default(shown, param.default)
-    return schema
+    hidden: dict[str, Any] = without_secret_defaults(schema, schema) if mentions(schema, schema, is_secret) else schema
+    return hidden
+
+
+def _is_of_secret(schema: Mapping[str, Any]) -> bool:
+    """Whether it is that of a ``pydantic.Secret[...]``, of which pydantic itself says so only where it writes one."""
+    function: Any = schema.get("serialization", {}).get("function")
+    return getattr(function, "__module__", "") == "pydantic.types" and "secret" in getattr(function, "__name__", "")
 
 
 def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,8 +232,6 @@ def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:
 def _show_default(shown: dict[str, Any], default: Any) -> None:
     from pydantic_core import to_jsonable_python
 
-    if shown.get("writeOnly"):
-        return
     try:
         shown["default"] = to_jsonable_python(default)
     except Exception:  # noqa: BLE001 - a default without a JSON form is simply not shown

@@ -9,6 +9,10 @@ from toolexec._json import is_dict, is_list, is_object
 
 _Schema = Mapping[str, Any]
 
+# Under these words stand schemas by names that anybody chose; under those, none.
+_BY_NAME = ("properties", "$defs")
+_NO_SCHEMAS = ("default", "examples")
+
 
 def may_be_left_out(root: _Schema, values: Any, path: Sequence[int | str]) -> bool:
     """Whether the last step of a path is a property that a call may leave out, whichever way its object is read.
@@ -44,7 +48,9 @@ def mentions(root: _Schema, schema: Any, asked: Callable[[_Schema], bool]) -> bo
             seen.add(ref)
             if look(_referred(root, ref)):
                 return True
-        return asked(held) or any(look(value) for key, value in held.items() if key not in ("default", "examples"))
+        named = [inner for word in _BY_NAME for inner in held.get(word, {}).values()]
+        others = [inner for word, inner in held.items() if word not in _NO_SCHEMAS and word not in _BY_NAME]
+        return asked(held) or any(look(inner) for inner in (*named, *others))
 
     return look(schema)
 
@@ -52,6 +58,28 @@ def mentions(root: _Schema, schema: Any, asked: Callable[[_Schema], bool]) -> bo
 def is_secret(schema: _Schema) -> bool:
     """Whether what it is the schema of is never shown."""
     return schema.get("writeOnly") is True or schema.get("format") == "password"
+
+
+def has_secret_keys(root: _Schema, schema: Any) -> bool:
+    """Whether an object in it has keys that are never shown."""
+    return mentions(root, schema, lambda part: mentions(root, part.get("propertyNames"), is_secret))
+
+
+def without_secret_defaults(root: _Schema, schema: Any) -> Any:
+    """A schema without the defaults of what is never shown."""
+    if is_list(schema):
+        return [without_secret_defaults(root, part) for part in schema]
+    if not is_object(schema):
+        return schema
+    left = {
+        word: {name: without_secret_defaults(root, inner) for name, inner in part.items()}
+        if word in _BY_NAME
+        else without_secret_defaults(root, part)
+        for word, part in schema.items()
+    }
+    if "default" in left and mentions(root, schema, is_secret):
+        del left["default"]
+    return left
 
 
 def holds_no_object(schema: Any) -> bool:

@@ -817,3 +817,18 @@ def test_whatever_can_be_changed_of_a_default_is_fresh_for_every_call(default: A
 
     assert default == first["a"] == second["a"]
     assert len({id(default), id(first["a"]), id(second["a"])}) == 3
+
+
+def test_each_fault_is_told_by_its_own_name() -> None:
+    def tool(
+        held: pydantic.Json[list[int]], count: Annotated[int, Field(alias="Count")] = 1, other: Any = None, **more: Any
+    ) -> None: ...
+
+    assert "held: Invalid JSON: EOF while parsing a list at line 1 column 4" in refusal(tool, {"held": "[1,2"})
+    assert "(expected: held, Count, other; " in refusal(tool, {"held": "[1]", "Count": "x"})
+    assert {"held": [1], "count": 2, "free": 3} == bind(tool, {"held": "[1]", "Count": 2, "free": 3})[1]
+    huge = 10**5000
+    assert huge == parameters_of(tool).take({"held": "[]", "Count": huge, "other": object()}, {})[1]["count"]
+    assert "not a number of thousands of digits" in refusal(tool, {"held": huge, "other": object()})
+    with pytest.raises(tx.ArgumentsError, match="an integer has too many digits"):
+        bind(tool, {"held": "[]", "other": [huge]})
