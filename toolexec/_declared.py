@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from toolexec._errors import DeclarationError
 from toolexec._json import is_array, is_object
-from toolexec._json_types import TYPES, JsonType, annotation_of, one_of
+from toolexec._json_types import TYPES, JsonType, annotation_of, check_whole, one_of
 from toolexec._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Param, check_default, described
 
 Source: TypeAlias = Param | Callable[[], Any]
@@ -232,6 +232,7 @@ def _from_schema(tool: str, schema: Mapping[str, Any]) -> list[Source]:
     properties: object = schema.get("properties", {})
     if not is_object(properties):
         raise DeclarationError(f"{_tool(tool)}params: properties is {properties!r}; it takes a dict")
+    check_whole(f"{_tool(tool)}params", schema)
     definitions: Any = schema.get("$defs") or schema.get("definitions") or {}
     required: Any = schema.get("required", ())
     found: list[Source] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union
 
@@ -31,12 +33,25 @@ _LIMITS = {
     "pattern": "pattern",
     "minItems": "min_length",
     "maxItems": "max_length",
+    "minProperties": "min_length",
+    "maxProperties": "max_length",
 }
 _FOR = {
     "string": {"minLength", "maxLength", "pattern"},
     "array": {"minItems", "maxItems"},
+    "object": {"minProperties", "maxProperties"},
 }
-_NUMERIC = set(_LIMITS) - _FOR["string"] - _FOR["array"]
+_NUMERIC = set(_LIMITS).difference(*_FOR.values())
+
+_SEVERAL = ("anyOf", "oneOf", "allOf")
+_OF_OBJECTS = ("properties", "required", "additionalProperties")
+# What a call is held to.  What stands in neither is only shown, as JSON Schema has it.
+_HELD = {"$ref", "const", "enum", "type", "items", "uniqueItems", *_SEVERAL, *_OF_OBJECTS, *_LIMITS}
+_NOT_HELD = {
+    "not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies", "patternProperties",
+    "propertyNames", "contains", "minContains", "maxContains", "prefixItems", "additionalItems",
+    "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef",
+}  # fmt: skip
 
 
 class JsonType:
@@ -59,6 +74,20 @@ def annotation_of(where: str, kind: JsonType) -> Any:
 
     found = _Reader(where, kind.definitions).read(kind.schema)
     return Annotated[found, WithJsonSchema(_inlined(kind.schema, kind.definitions))]
+
+
+def check_whole(where: str, schema: Mapping[str, Any]) -> None:
+    """Refuse what the schema of a tool's arguments as a whole cannot say.
+
+    Raises:
+        DeclarationError: It says more than which properties there are, or requires what is none.
+    """
+    more = [word for word in schema if word in (_HELD | _NOT_HELD) - {"type", *_OF_OBJECTS}]
+    if more:
+        raise DeclarationError(f"{where}: {more[0]!r} of all arguments cannot be held to; say it of a property")
+    missing = [name for name in _required(where, schema) if name not in schema.get("properties", {})]
+    if missing:
+        raise DeclarationError(f"{where}: required names {missing[0]!r}, which is none of its properties")
 
 
 def one_of(values: Sequence[Any], base: Any) -> Any:
@@ -95,33 +124,69 @@ class _Reader:
             raise DeclarationError(
                 f"{self._where}: {schema!r} is no JSON Schema; it takes a dict such as {{'type': 'string'}}"
             )
-        if "$ref" in schema:
-            return self._referred(schema["$ref"])
-        if "const" in schema:
-            return self._member([schema["const"]], schema)
-        if "enum" in schema:
-            return self._member(schema["enum"], schema)
-        for several in ("anyOf", "oneOf", "allOf"):
+        for word in schema:
+            if word in _NOT_HELD:
+                raise DeclarationError(
+                    f"{self._where}: {word!r} cannot be held to; leave it out, or declare that type in Python"
+                )
+        return self._read({word: said for word, said in schema.items() if word in _HELD})
+
+    def _read(self, schema: Mapping[str, Any]) -> Any:
+        for several in _SEVERAL:
             if several in schema:
-                return self._several(several, schema[several])
+                return self._several(several, schema)
+        if "$ref" in schema:
+            self._alone("$ref", schema)
+            return self._referred(schema["$ref"])
+        for member in ("const", "enum"):
+            if member in schema:
+                self._alone(member, schema, "type")
+                return self._member([schema["const"]] if member == "const" else schema["enum"], schema)
         kind: object = schema.get("type")
         if is_array(kind):
             return Union[tuple(self._typed(one, schema) for one in kind)]  # noqa: UP007 - made at run time
         return self._typed(kind if kind is not None else _inferred(schema), schema)
 
-    def _several(self, how: str, parts: Any) -> Any:
+    def _alone(self, word: str, schema: Mapping[str, Any], *allowed: str) -> None:
+        others = [other for other in schema if other not in (word, *allowed)]
+        if others:
+            raise DeclarationError(f"{self._where}: {word} beside {others[0]!r} cannot be held to; write one of them")
+
+    def _several(self, how: str, schema: Mapping[str, Any]) -> Any:
+        parts: Any = schema[how]
         if not is_array(parts) or not parts:
             raise DeclarationError(f"{self._where}: {how} is {parts!r}; it takes a list of schemas")
-        if how == "allOf" and len(parts) > 1:
-            raise DeclarationError(f"{self._where}: allOf of several schemas cannot be held to; write one")
-        return Union[tuple(self.read(part) for part in parts)]  # noqa: UP007 - made at run time
+        beside = {word: said for word, said in schema.items() if word != how}
+        if how == "allOf":
+            return self.read(functools.reduce(functools.partial(self._joined, how), parts, beside))
+        return Union[tuple(self.read(self._joined(how, beside, part)) for part in parts)]  # noqa: UP007 - made at run time
+
+    def _joined(self, how: str, one: Mapping[str, Any], other: Any) -> Any:
+        """What fits both, as one schema."""
+        if not one or not is_object(other):
+            return other
+        both = [word for word in one if word in _HELD and word in other and one[word] != other[word]]
+        # Which properties are additional is said of those that stand beside it.
+        for here, there in ((one, other), (other, one)):
+            both += ["additionalProperties"] if "additionalProperties" in here and "properties" in there else []
+        if both:
+            what = "allOf of several schemas" if how == "allOf" else f"{how} beside {both[0]!r}"
+            raise DeclarationError(
+                f"{self._where}: {what} cannot be held to, as {both[0]!r} is said twice; write one schema for each case"
+            )
+        return {**one, **other}
 
     def _member(self, values: Any, schema: Mapping[str, Any]) -> Any:
         if not is_array(values) or not values:
             raise DeclarationError(f"{self._where}: enum is {values!r}; it takes a list of the values there are")
         if any(is_array(value) or is_object(value) for value in values):
             raise DeclarationError(f"{self._where}: an enum of lists or objects cannot be held to")
-        base = float if schema.get("type") == "number" else Any
+        kind: Any = schema.get("type")
+        kinds: Sequence[Any] = [kind] if kind is None or isinstance(kind, str) else kind
+        for value in values:
+            if kind is not None and not any(_is_of(value, one) for one in kinds):
+                raise DeclarationError(f"{self._where}: {value!r} of its enum is no {kind}, which is its type")
+        base = float if kind == "number" else Any
         return one_of(values, base)
 
     def _referred(self, ref: object) -> Any:
@@ -140,9 +205,11 @@ class _Reader:
             self._open.pop()
 
     def _typed(self, kind: object, schema: Mapping[str, Any]) -> Any:
-        from pydantic import Field
+        from pydantic import AfterValidator, Field
 
         if kind is None:
+            if schema:
+                raise DeclarationError(f"{self._where}: {next(iter(schema))!r} needs a 'type' beside it")
             return Any
         if not isinstance(kind, str) or kind not in TYPES:
             raise DeclarationError(f"{self._where}: {kind!r} is no type of JSON; these are: {', '.join(TYPES)}")
@@ -153,21 +220,32 @@ class _Reader:
             found = self._object(schema)
         words = _FOR.get(kind, _NUMERIC if kind in ("integer", "number") else set[str]())
         limits: dict[str, Any] = {_LIMITS[word]: schema[word] for word in words if word in schema}
+        if limits.get("multiple_of") == 0:  # the one limit that not every pydantic refuses
+            raise DeclarationError(f"{self._where}: a limit of its type cannot be held to (multipleOf is 0)")
+        if kind == "array" and schema.get("uniqueItems") is True:
+            found = Annotated[found, AfterValidator(_all_differ)]
         return Annotated[found, Field(**limits)] if limits else found
 
     def _object(self, schema: Mapping[str, Any]) -> Any:
         import typing_extensions
         from pydantic import ConfigDict
 
-        properties: object = schema.get("properties")
+        properties: object = schema.get("properties", {})
+        if not is_object(properties):
+            raise DeclarationError(f"{self._where}: properties is {properties!r}; it takes a dict")
         more: Any = schema.get("additionalProperties", True)
-        if not is_object(properties) or not properties:
-            return dict[str, Any] if more in (True, False) else dict[str, self.read(more)]  # type: ignore[misc]  # made at run time
+        others = None if more is False else self.read(more)
+        required = _required(self._where, schema)
+        if not properties and not required and more is not False:
+            return dict[str, others]  # type: ignore[valid-type]  # made at run time
+        if more is False and not set(required) <= set(properties):
+            raise DeclarationError(f"{self._where}: it requires a property, and allows none of that name")
         typed_dict: Any = typing_extensions.TypedDict
         not_required: Any = typing_extensions.NotRequired
-        required = schema.get("required", ())
         fields = {name: self.read(part) for name, part in properties.items()}
-        shape = typed_dict("Object", {n: kind if n in required else not_required[kind] for n, kind in fields.items()})
+        fields.update((name, others) for name in required if name not in fields)
+        keys = {name: kind if name in required else not_required[kind] for name, kind in fields.items()}
+        shape = typed_dict("Object", keys, **({} if more in (True, False) else {"extra_items": others}))
         shape.__pydantic_config__ = ConfigDict(extra="forbid" if more is False else "allow")
         return shape
 
@@ -176,6 +254,32 @@ def _inferred(schema: Mapping[str, Any]) -> str | None:
     if "properties" in schema:
         return "object"
     return "array" if "items" in schema else None
+
+
+def _required(where: str, schema: Mapping[str, Any]) -> Sequence[str]:
+    required: Any = schema.get("required", ())
+    if not is_array(required) or not all(isinstance(name, str) for name in required):
+        raise DeclarationError(f"{where}: required is {required!r}; it takes a list of names")
+    return required
+
+
+def _is_of(value: Any, kind: object) -> bool:
+    """Whether a scalar is of a type of JSON."""
+    if value is None:
+        return kind == "null"
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if isinstance(value, str):
+        return kind == "string"
+    return kind == "number" or (kind == "integer" and float(value).is_integer())
+
+
+def _all_differ(values: list[Any]) -> list[Any]:
+    from pydantic_core import PydanticCustomError
+
+    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
+        raise PydanticCustomError("unique_items", "Input should have no two items that are equal")
+    return values
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:

@@ -213,6 +213,7 @@ def _type_adapter(kind: Any) -> TypeAdapter[Any]:
 def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:
     """What is made of a type; where none can be, the refusal says whose type it is."""
     from pydantic import PydanticUndefinedAnnotation
+    from pydantic_core import SchemaError
 
     try:
         return make(kind)
@@ -220,6 +221,11 @@ def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:
         raise DeclarationError(
             f"tool {tool!r}, {where}: the type {exc.name!r} is not defined where it is used; define or import it "
             "at the top of its module"
+        ) from exc
+    except SchemaError as exc:
+        raise DeclarationError(
+            f"tool {tool!r}, {where}: a limit of its type cannot be held to ({' '.join(str(exc).split())}); mend that "
+            "pattern or bound, or leave it out"
         ) from exc
     except Exception as exc:  # a type may have code of its own, and pydantic asserts where it expects no mistake
         why = str(exc).partition("\n")[0].partition(". ")[0]  # what follows is for those who write models

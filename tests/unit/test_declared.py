@@ -6,9 +6,10 @@ import enum
 import json
 import pickle
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field
 
 import toolexec as tx
 
@@ -443,3 +444,95 @@ def test_a_parameter_with_the_name_of_the_receiver_is_refused(given: Any) -> Non
     fn.define(Body)
     with pytest.raises(tx.DeclarationError, match=r"tool 'open', parameter 'self': what is called has that name"):
         fn.params(given)
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "does_not"),
+    [
+        ({"type": "array", "items": {}, "uniqueItems": True}, [1, True, "1", [1]], [[1], [1]]),
+        ({"type": "object", "minProperties": 1}, {"x": 1}, {}),
+        ({"type": "object", "properties": {"x": {}, "y": {}}, "maxProperties": 1}, {"x": 1}, {"x": 1, "y": 1}),
+        ({"type": "object", "required": ["x"]}, {"x": 1, "y": 2}, {"y": 2}),
+        ({"type": "object", "properties": {"x": {}}, "required": ["y"]}, {"y": None}, {"x": 1}),
+        ({"type": "object", "additionalProperties": False}, {}, {"x": 1}),
+        ({"properties": {"x": {}}, "additionalProperties": {"type": "integer"}}, {"x": "", "y": 1}, {"y": ""}),
+        ({"required": ["x"], "additionalProperties": {"type": "integer"}, "type": "object"}, {"x": 1}, {"x": ""}),
+        (
+            {"type": "object", "properties": {"x": {}, "y": {}}, "anyOf": [{"required": ["x"]}, {"required": ["y"]}]},
+            {"y": 1},
+            {},
+        ),
+        ({"type": "integer", "allOf": [{"minimum": 1}, {"maximum": 3}]}, 3, 4),
+        ({"type": "string", "oneOf": [{"const": "a"}, {"minLength": 3}]}, "a", "b"),
+        ({"type": ["string", "null"], "enum": ["a", None]}, None, "b"),
+        ({"type": "string", "minimum": 3, "x-own": [], "format": "date"}, "a", 3),
+    ],
+    ids=repr,
+)
+def test_a_schema_is_held_to_wherever_it_is_shown(schema: Any, fits: Any, does_not: Any) -> None:
+    fn = tx.Function("f")
+    fn.params({"type": "object", "properties": {"a": schema}, "required": ["a"]})
+    fn.define(lambda a: a)
+
+    assert {**schema, "description": "a"} == schema_of(fn)["a"]
+    assert fits == tx.run(fn, {"a": fits}, "sequential").value
+    assert refused(fn, a=does_not).startswith("a")
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "string", "pattern": "(["}, "unclosed character class"),
+        ({"type": "string", "pattern": "^(?!a)"}, "look-around"),
+        ({"type": "string", "minLength": "3"}, "a limit of its type cannot be held to"),
+        ({"type": "string", "maxLength": -1}, "a limit of its type cannot be held to"),
+        ({"type": "integer", "minimum": "a"}, "a limit of its type cannot be held to"),
+        ({"type": "number", "multipleOf": 0}, "a limit of its type cannot be held to"),
+        ({"type": "array", "items": {"type": "array", "minItems": "x"}}, "a limit of its type cannot be held to"),
+        ({"type": "integer", "enum": [1, "a"]}, "'a' of its enum is no integer"),
+        ({"type": "string", "const": 1}, "1 of its enum is no string"),
+        ({"type": "string", "enum": ["a"], "minLength": 3}, "enum beside 'minLength'"),
+        ({"$ref": "#/$defs/Box", "minProperties": 1}, "beside 'minProperties'"),
+        ({"type": "string", "anyOf": [{"type": "integer"}]}, "anyOf beside 'type'"),
+        ({"additionalProperties": False, "anyOf": [{"properties": {"x": {}}}]}, "anyOf beside 'additionalProperties'"),
+        ({"minimum": 3}, "'minimum' needs a 'type' beside it"),
+        ({"type": "object", "required": ["x"], "additionalProperties": False}, "allows none of that name"),
+        ({"type": "object", "required": "x"}, "required is 'x'"),
+        ({"type": "object", "properties": []}, r"properties is \[\]"),
+        *(
+            ({"type": "array", "items": {word: {}}}, f"'{word}' cannot be held to")
+            for word in ("not", "if", "patternProperties", "propertyNames", "prefixItems", "contains")
+        ),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_held_to_is_refused_at_declaration(schema: Any, text: str) -> None:
+    definitions = {"Box": {"type": "object"}}
+    fn, other = tx.Function("f"), tx.Function("f")
+
+    with pytest.raises(tx.DeclarationError, match=rf"'f', parameter 'a': .*{text}"):
+        fn.params({"type": "object", "properties": {"a": schema}, "$defs": definitions})
+    other.param("a", {**schema, "$defs": definitions})
+    with pytest.raises(tx.DeclarationError, match=rf"'f', parameter 'a': .*{text}"):
+        _ = other.params
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"anyOf": [{"required": ["a"]}]}, "'anyOf' of all arguments"),
+        ({"minProperties": 2}, "'minProperties' of all arguments"),
+        ({"required": ["b"]}, "required names 'b'"),
+        ({"required": "a"}, "required is 'a'"),
+    ],
+)
+def test_what_is_said_of_all_arguments_and_cannot_be_held_to_is_refused(schema: Any, text: str) -> None:
+    with pytest.raises(tx.DeclarationError, match=f"tool 'f', params: {text}"):
+        tx.Function("f").params({"type": "object", "properties": {"a": {}}, **schema})
+
+
+def test_a_pattern_of_an_annotation_that_is_none_is_a_declaration_error_too() -> None:
+    def tool(a: int, b: Annotated[str, Field(pattern="([")]) -> None: ...
+
+    with pytest.raises(tx.DeclarationError, match="tool 'tool', parameter 'b': a limit of its type"):
+        tx.as_tool(tool)
