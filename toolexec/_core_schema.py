@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from toolexec._branching import Branching
 from toolexec._json import is_dict, is_list
 
 if TYPE_CHECKING:
@@ -27,12 +28,15 @@ class Held:
 
     Attributes:
         text: For JSON text, strict; and for a dict of plain scalars.
+        branching: Whether a validation needs ``ways_for`` as its context.
     """
 
-    __slots__ = ("_core", "_passed", "text")
+    __slots__ = ("_core", "_passed", "branching", "text")
 
     def __init__(self, adapter: TypeAdapter[Any]) -> None:
-        self._core = _each(adapter.core_schema, _exact)
+        unions = Branching(adapter.core_schema)
+        self._core = _each(_each(adapter.core_schema, unions.count), _exact)
+        self.branching = unions.found
         self._passed: Any = None
         self.text: Any = adapter.validator if self._core is adapter.core_schema else _built(self._core)
 

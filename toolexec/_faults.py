@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolexec._arguments import excerpt, kind_of
+from toolexec._branching import COUNTED
 from toolexec._coercion import at, locate
 from toolexec._errors import ArgumentsError
 from toolexec._json import is_object
@@ -42,6 +43,8 @@ def faults_in(exc: Any, values: Mapping[str, Any]) -> list[Fault]:
     for error in exc.errors(include_url=False, include_input=False):
         loc, kind, text = error["loc"], error["type"], error["msg"]
         path = locate(values, loc)
+        if kind == COUNTED:
+            continue
         if kind == "unexpected_keyword_argument":  # what a dataclass says of an unknown key
             kind = "extra_forbidden"
         if kind in ("missing", "missing_keyword_only_argument", "missing_argument", "missing_positional_only_argument"):

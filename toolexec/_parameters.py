@@ -78,7 +78,7 @@ class Parameters:
         named = Held(adapter_of(tool, sent, ignore_unknown=options.ignore_unknown))
         rest = rest_adapter_of(tool, sent)
         self._named = Validator(named, self.schema, coerce=options.coerce)
-        self._quick = None if self._open or options.ignore_unknown else named
+        self._quick = None if self._open or options.ignore_unknown or named.branching else named
         # Whether the arguments have no keys but the parameters' names, however deep one looks.
         self._flat = all(holds_no_object(shown) for shown in properties.values())
         self._rest = None if rest is None else Validator(Held(rest), self.schema, coerce=options.coerce)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolexec._arguments import HALF_A_PAIR, as_json, copied
+from toolexec._branching import TooManyWays, ways_for
 from toolexec._coercion import NOTHING, at, converted
 from toolexec._core_schema import Held
 from toolexec._errors import ArgumentsError
@@ -94,13 +95,19 @@ class Validator:
         return self._try(values, as_json(values) if plain else None)
 
     def _try(self, values: dict[str, Any], text: str | None) -> tuple[dict[str, Any], list[Fault]]:
+        ways = ways_for(text) if self._held.branching else None
+        misfit: Any = None
         try:
             if text is None:
-                return self._held.passed.validate_python(values), []
-            return self._validate_json(text, strict=True), []
+                return self._held.passed.validate_python(values, context=ways), []
+            return self._validate_json(text, strict=True, context=ways), []
         except self._invalid as exc:
             misfit = exc
+        except TooManyWays:
+            pass
         # Not in the except clause: pydantic's error shows what was sent, and would be the context of ours.
+        if misfit is None:
+            raise ArgumentsError("arguments can be read in too many ways; nest them less")
         if misfit.error_count() > _LIMIT:
             raise ArgumentsError(f"the arguments have {misfit.error_count()} faults, too many to tell")
         faults = faults_in(misfit, values)

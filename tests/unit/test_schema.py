@@ -832,3 +832,54 @@ def test_each_fault_is_told_by_its_own_name() -> None:
     assert "not a number of thousands of digits" in refusal(tool, {"held": huge, "other": object()})
     with pytest.raises(tx.ArgumentsError, match="an integer has too many digits"):
         bind(tool, {"held": "[]", "other": [huge]})
+
+
+class Left(pydantic.BaseModel):
+    kids: list[Left | Right] = []
+    left: int
+
+
+class Right(pydantic.BaseModel):
+    kids: list[Left | Right] = []
+    right: int
+
+
+Left.model_rebuild()
+Tree = typing_extensions.TypeAliasType("Tree", "list[Tree] | tuple[Tree, ...] | str")
+Value = typing_extensions.TypeAliasType("Value", "list[Value] | dict[str, Value] | int")
+
+
+def nested(levels: int, leaf: Any) -> dict[str, Any]:
+    node: dict[str, Any] = {"left": leaf}
+    for _ in range(levels):
+        node = {"left": 1, "kids": [node]}
+    return node
+
+
+@pytest.mark.parametrize("leaf", [1, "x", object()], ids=["fits", "does not", "an object"])
+def test_a_union_that_holds_itself_has_a_bound(leaf: Any) -> None:
+    def tool(node: Left | Right, tree: Tree = "") -> None: ...
+
+    begun = time.process_time()
+    assert "can be read in too many ways" in refusal(tool, {"node": nested(30, leaf)})
+    deep: Any = 1
+    for _ in range(60):
+        deep = [deep]
+    assert "can be read in too many ways" in refusal(tool, {"node": nested(1, 1), "tree": deep})
+    assert time.process_time() - begun < 5  # it would be hours
+
+
+def test_a_union_that_holds_itself_takes_what_is_as_deep_and_wide_as_people_write() -> None:
+    def tool(node: Left | Right, value: Value = 0) -> None: ...
+
+    many = {"left": 1, "kids": [{"right": number} for number in range(5000)]}
+    assert 5000 == len(bind(tool, {"node": many})[1]["node"].kids)
+    assert isinstance(bind(tool, {"node": nested(9, 1)})[1]["node"], Left)
+    assert "node.kids.0.left: should be a valid integer, not the text" in (
+        told := refusal(tool, {"node": nested(1, "x")})
+    )
+    assert "counted" not in told
+    deep: Any = 1
+    for _ in range(100):
+        deep = [deep, {"a": 1}]
+    assert deep == bind(tool, {"node": {"right": 1}, "value": deep})[1]["value"]  # no two members take the same
