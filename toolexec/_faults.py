@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._branching import COUNTED
 from toolexec._coercion import at, locate
 from toolexec._errors import ArgumentsError
-from toolexec._json import is_object
+from toolexec._shape import keys_at
 
 # So that a model that got everything wrong is not told more than it can use.  A guess.
 _SHOWN = 20
@@ -80,8 +80,9 @@ def unfit(
     """
     grouped: dict[tuple[int | str, ...], list[Fault]] = {}
     for fault in faults:
-        hidden = bool(fault.path) and fault.path[0] in secret_keys
-        grouped.setdefault(fault.path[:1] if hidden else fault.path, []).append(fault)
+        if len(fault.path) > 1 and fault.path[0] in secret_keys:
+            fault = Fault(fault.path[:1], "inside", fault.text)  # noqa: PLW2901 - nothing else is told of it
+        grouped.setdefault(fault.path, []).append(fault)
     first = list(grouped.items())[:_SHOWN]
     told = [_tell(path, there, values, expected, schema or {}, secret) for path, there in first]
     shown = "; ".join(told) + (f"; and {len(grouped) - _SHOWN} more" if len(grouped) > _SHOWN else "")
@@ -100,7 +101,7 @@ def _tell(
     kinds = {fault.kind for fault in faults}
     if kinds == {"extra_forbidden"}:
         what = "a parameter of this tool" if len(path) == 1 else "a key of this object"
-        there = expected if len(path) == 1 else _keys(schema, path[:-1])
+        there = expected if len(path) == 1 else keys_at(schema, values, path[:-1])
         return f"{where}: not {what}{_closest(path[-1], there, at(values, path[:-1]))}"
     if any(kind.startswith("missing") for kind in kinds):
         return f"{where}: required, and not supplied"
@@ -119,28 +120,6 @@ def _closest(name: object, expected: Iterable[str], supplied: Container[str]) ->
     free = [name for name in expected if name not in supplied]
     close = difflib.get_close_matches(str(name)[:_VALUE_CHARS], free, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _keys(schema: Mapping[str, Any], path: Sequence[int | str]) -> list[str]:
-    """The keys that a schema has for the object at a path; of all objects that it may be."""
-    definitions: Mapping[str, Any] = schema.get("$defs", {})
-
-    def plain(part: Any, *refs: str) -> Iterator[Mapping[str, Any]]:
-        if not is_object(part):
-            return
-        ref = part.get("$ref")
-        if isinstance(ref, str) and ref not in refs:
-            yield from plain(definitions.get(ref.rpartition("/")[2]), ref, *refs)
-        for key in ("anyOf", "oneOf", "allOf"):
-            for member in part.get(key, ()):
-                yield from plain(member, *refs)
-        yield part
-
-    here = list(plain(schema))
-    for step in path:
-        under = "items" if isinstance(step, int) else "additionalProperties"
-        here = [part for held in here for part in plain(held.get("properties", {}).get(step, held.get(under)))]
-    return [key for held in here for key in held.get("properties", {})]
 
 
 def _value(value: Any) -> str:

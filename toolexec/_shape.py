@@ -22,15 +22,24 @@ def may_be_left_out(root: _Schema, values: Any, path: Sequence[int | str]) -> bo
         values: The arguments.
         path: A place in them, that is in an object.
     """
-    schemas: list[_Schema] = [root]
-    for step in path[:-1]:
-        schemas = [inner for schema in _read_as(root, schemas, values) for inner in _inside(schema, step)]
-        values = values[step]
-    objects = [schema for schema in _read_as(root, schemas, values) if schema.get("type") == "object"]
+    objects = _objects_at(root, values, path[:-1])
     key = path[-1]
     return bool(objects) and all(
         key in held.get("properties", ()) and key not in held.get("required", ()) for held in objects
     )
+
+
+def keys_at(root: _Schema, values: Any, path: Sequence[int | str]) -> list[str]:
+    """The keys that there are for the object at a path, whichever way it is read."""
+    return [key for held in _objects_at(root, values, path) for key in held.get("properties", ())]
+
+
+def _objects_at(root: _Schema, values: Any, path: Sequence[int | str]) -> list[_Schema]:
+    schemas: list[_Schema] = [root]
+    for step in path:
+        schemas = [inner for schema in _read_as(root, schemas, values) for inner in _inside(schema, step)]
+        values = values[step]
+    return [schema for schema in _read_as(root, schemas, values) if schema.get("type") == "object"]
 
 
 def mentions(root: _Schema, schema: Any, asked: Callable[[_Schema], bool]) -> bool:

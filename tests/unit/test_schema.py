@@ -641,10 +641,10 @@ class Bit(enum.IntEnum):
 Alias = typing_extensions.TypeAliasType("Alias", Literal[0, 1])
 
 
-class Holder(pydantic.BaseModel):
+class Switch(pydantic.BaseModel):
     bit: Literal[0, 1] = Field(0, alias="Bit")
     level: Bit = Bit.OFF
-    inner: list[Holder] = []
+    inner: list[Switch] = []
 
 
 @pytest.mark.parametrize(
@@ -655,8 +655,8 @@ class Holder(pydantic.BaseModel):
         (dict[str, list[Alias]], {"a": [1, True]}),
         (Bit, True),
         (Literal[Bit.ON], True),
-        (Holder, {"Bit": True}),
-        (Holder, {"Bit": 1, "inner": [{"Bit": 1, "level": True}]}),
+        (Switch, {"Bit": True}),
+        (Switch, {"Bit": 1, "inner": [{"Bit": 1, "level": True}]}),
         (Literal[1] | str, True),
         (Literal[True] | str, 1),
         (Literal[True] | str, 1.0),
@@ -699,12 +699,12 @@ class Wide(typing_extensions.TypedDict, total=False):
     depth: int
 
 
-class Cat(pydantic.BaseModel):
+class Feline(pydantic.BaseModel):
     kind: Literal["cat"]
     lives: int = 9
 
 
-class Dog(pydantic.BaseModel):
+class Canine(pydantic.BaseModel):
     kind: Literal["dog"]
     lives: int
 
@@ -715,7 +715,7 @@ def test_null_means_left_out_only_where_a_property_may_be() -> None:
         by_name: dict[str, int] = {},  # noqa: B006 - fresh for each call
         user: User | None = None,
         wide: Wide | None = None,
-        pet: Annotated[Cat | Dog, Field(discriminator="kind")] | None = None,
+        pet: Annotated[Feline | Canine, Field(discriminator="kind")] | None = None,
         either: User | dict[str, str] | None = None,
         **more: int,
     ) -> None: ...
