@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from toolexec._json import is_dict, is_list
+from toolexec._json import is_dict, is_sequence
 
 _Schema: TypeAlias = Any
 
@@ -48,7 +48,8 @@ class Branching:
         return {**schema, "choices": [counting, *schema["choices"]]}
 
     def _branches(self, union: dict[str, Any]) -> bool:
-        members = [member[0] if isinstance(member, tuple) else member for member in union["choices"]]
+        # A member may stand with its name.
+        members: list[_Schema] = [member[0] if is_sequence(member) else member for member in union["choices"]]
         returning = [self._kind(member) for member in members if self._returns(_refs_in(member))]
         return any(returning.count(kind) > 1 for kind in ("object", "array"))
 
@@ -101,9 +102,10 @@ def _count(_: Any, info: Any) -> Any:
 
 
 def _refs_in(schema: _Schema) -> set[str]:
-    if isinstance(schema, tuple) or is_list(schema):
-        return set().union(*map(_refs_in, schema))
+    found: set[str] = set()
+    if is_sequence(schema):
+        return found.union(*map(_refs_in, schema))
     if not is_dict(schema):
-        return set()
-    found = set().union(*(_refs_in(part) for key, part in schema.items() if key not in ("metadata", "serialization")))
+        return found
+    found = found.union(*(_refs_in(part) for key, part in schema.items() if key not in ("metadata", "serialization")))
     return found | {schema["schema_ref"]} if schema.get("type") == "definition-ref" else found

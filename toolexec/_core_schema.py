@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolexec._branching import Branching
-from toolexec._json import is_dict, is_list
+from toolexec._json import is_dict, is_list, is_sequence
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -60,10 +60,9 @@ def _built(core: _Schema) -> Any:
 
 def _each(schema: _Schema, change: Callable[[dict[str, Any]], Any]) -> _Schema:
     """The schema with each of its parts changed, from the inside out; itself where nothing was."""
-    if isinstance(schema, list | tuple):
-        given: Sequence[Any] = schema
-        parts = [_each(part, change) for part in given]
-        return schema if all(map(_same, parts, given)) else parts if is_list(schema) else tuple(parts)
+    if is_sequence(schema):
+        parts = [_each(part, change) for part in schema]
+        return schema if all(map(_same, parts, schema)) else parts if is_list(schema) else tuple(parts)
     if not is_dict(schema):
         return schema
     typed = isinstance(schema.get("type"), str)  # else the fields of a model, or the members of a union, by name

@@ -36,6 +36,11 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """``isinstance(value, list | tuple)``, for both type checkers."""
+    return isinstance(value, list | tuple)
+
+
 def legal_text(text: str) -> str:
     """The text without lone surrogates: a str may hold them, a request body may not."""
     return text if text.isascii() else text.encode(errors="replace").decode()

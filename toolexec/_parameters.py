@@ -187,13 +187,17 @@ def _mutable(default: Any) -> bool:
     """Whether a call that changes this default would change it for the next one."""
     if isinstance(default, MutableSequence | MutableMapping | MutableSet | bytearray):
         return True
-    if isinstance(default, tuple | frozenset):
-        return any(_mutable(item) for item in default)
-    kind = type(default)
+    kind = _class_of(default)
+    if issubclass(kind, tuple | frozenset):
+        return any(map(_mutable, default))
     if dataclasses.is_dataclass(kind):
         fields = dataclasses.fields(kind)
         return not _frozen(kind) or any(_mutable(getattr(default, field.name, None)) for field in fields)
     return hasattr(kind, "__pydantic_validator__") or hasattr(kind, "__attrs_attrs__")
+
+
+def _class_of(value: object) -> type[Any]:
+    return type(value)
 
 
 def _frozen(kind: Any) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_UNSHOWN: set[Any] = {"non-serializable-default"}
+
 # How many types stand in their brackets; pydantic takes the first and drops the rest.
 _IN_BRACKETS: dict[Any, int] = {list: 1, set: 1, frozenset: 1, dict: 2}
 # A key that no parameter can have, for the type of what a ``**kw`` takes.
@@ -56,7 +58,7 @@ def schema_of(tool: str, params: Sequence[Param]) -> dict[str, Any]:
 
     class Generate(GenerateJsonSchema):
         # As for a parameter: a default without a JSON form is simply not shown.
-        ignored_warning_kinds = GenerateJsonSchema.ignored_warning_kinds | {"non-serializable-default"}
+        ignored_warning_kinds = GenerateJsonSchema.ignored_warning_kinds | _UNSHOWN
 
         def field_title_should_be_set(self, schema: Any) -> bool:
             return False  # a name with capitals: tokens that say nothing
