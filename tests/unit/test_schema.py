@@ -789,7 +789,7 @@ def test_telling_ten_thousand_faults_of_what_was_converted_takes_linear_time() -
 
     begun = time.process_time()
     assert "and 9980 more" in refusal(tool, {"a": [str(n) for n in range(10_000)]})
-    assert time.process_time() - begun < 2  # it was 30 s
+    assert time.process_time() - begun < 1  # it was 3 s
 
 
 @dataclasses.dataclass(frozen=True)
