@@ -54,8 +54,12 @@ class Held:
 def _built(core: _Schema) -> Any:
     from pydantic_core import SchemaValidator
 
-    # A model's own validator, which it would take otherwise, knows nothing of what was changed here.
-    return SchemaValidator(core, _use_prebuilt=False)
+    try:
+        # A model's own validator, which it would take otherwise, knows nothing of what was changed here.
+        return SchemaValidator(core, _use_prebuilt=False)
+    except TypeError:
+        # No promise of pydantic's: without it, what was changed holds everywhere but inside models.
+        return SchemaValidator(core)
 
 
 def _each(schema: _Schema, change: Callable[[dict[str, Any]], Any]) -> _Schema:
