@@ -1,0 +1,74 @@
+"""An agent with Anthropic's Messages.
+
+    ANTHROPIC_API_KEY=... python examples/agent_anthropic.py "What do my notes say?" [--stream]
+
+Calls run at the same time; one that does harm is asked about first; Ctrl-C stops those that run, which the
+model is told, and a second Ctrl-C ends the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Any
+
+import anthropic
+
+import toolexec as tx
+from agent_tools import TOOLS, approve, harmless
+
+MODEL = os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5")
+
+
+async def ask(client: anthropic.AsyncAnthropic, ctx: tx.Context, messages: list[Any], stream: bool) -> None:
+    """Have the model answer, and show what it says."""
+    options: dict[str, Any] = {
+        "model": MODEL,
+        "max_tokens": 4096,
+        "messages": messages,
+        "tools": ctx.declarations(),
+    }
+    if not stream:
+        answer = await client.messages.create(**options)
+        print(*(block.text for block in answer.content if block.type == "text"))
+        ctx.receive(answer)
+        return
+    async with (
+        client.messages.stream(**options) as answering,
+        ctx.stream(answering, start=harmless) as events,  # what is harmless starts at once
+    ):
+        async for event in events:
+            if event.type == "text":
+                print(event.text, end="", flush=True)
+    print()
+
+
+async def main(prompt: str, stream: bool) -> None:
+    ctx = tx.Context(TOOLS, provider="anthropic")
+    messages: list[Any] = [{"role": "user", "content": prompt}]
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        ctx.interrupt("the user pressed Ctrl-C")
+        loop.remove_signal_handler(signal.SIGINT)  # the next one ends the program
+
+    async with anthropic.AsyncAnthropic() as client:
+        while True:
+            loop.add_signal_handler(signal.SIGINT, stop)
+            await ask(client, ctx, messages, stream)
+            for function in ctx.pending_functions:
+                if not await approve(function):
+                    function.cancel("the user said no")
+            async with ctx.group() as group:
+                async for ret in group:
+                    print(f"{ret.name}: {ret.status}")
+            if not ctx.turn():
+                break
+            messages += ctx.turn()
+            ctx.next_turn()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], "--stream" in sys.argv))
