@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -293,3 +296,26 @@ def of_the_call(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What the engine has warned of, but for the one word about Python 3.14."""
     messages = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     return [message for message in messages if "deliver='poll'" not in message]
+
+
+PROFILED = """
+import toolexec as tx
+
+@tx.tool(timeout=0.01)
+def spin() -> None:
+    while True:
+        pass
+
+print([tx.run(spin, {}, "thread").status for _ in range(3)])
+"""
+
+
+def test_a_profiled_program_goes_on_after_an_interrupt(tmp_path: Path) -> None:
+    """On CPython 3.11 an interrupt that was taken back let every profiled, traced or debugged thread stand still."""
+    script = tmp_path / "profiled.py"
+    script.write_text(PROFILED, "utf-8")
+    profile = [sys.executable, "-m", "cProfile", str(script)]
+
+    done = subprocess.run(profile, capture_output=True, text=True, timeout=40, check=False)
+
+    assert "['timeout', 'timeout', 'timeout']" == done.stdout.partition("\n")[0], done.stderr

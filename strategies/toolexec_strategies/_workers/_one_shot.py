@@ -33,6 +33,9 @@ AGAIN_S = 0.001
 # cpython issue 148874: there an exception that lands at a ``with`` can leave its lock taken, also
 # outside the code that the gate knows.
 LOCKS_MAY_STAY = sys.version_info[:2] == (3, 14)
+# There NULL sets the flag that an exception waits, and only one that lands clears it: everything runs slower from
+# then on, and a thread that is profiled, traced or debugged stands still for ever.
+FLAG_STAYS = sys.version_info[:2] == (3, 11)
 _warned: list[bool] = []
 
 
@@ -120,9 +123,20 @@ class OneShot(Generic[R]):
         except IndexError:
             while not self._sent:  # taken: wait until it was really sent
                 time.sleep(0)
-            _, withdraw = _setters()
-            withdraw(self.ident, None)  # and take it back if it has not landed
+            self._withdraw()  # take it back if it has not landed
         self._over = True
+
+    def _withdraw(self) -> None:
+        send, withdraw = _setters()
+        if not FLAG_STAYS:
+            withdraw(self.ident, None)
+            return
+        try:
+            send(self.ident, Interrupt)  # in place of the one that has not landed, or one more
+            while True:
+                time.sleep(0)
+        except Interrupt:
+            pass
 
 
 @functools.cache
