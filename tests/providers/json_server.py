@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +24,14 @@ class Streamed(NamedTuple):
     pieces: Iterable[bytes]
     content_type: str = "text/event-stream"
     breaks: bool = False
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True  # a connection that a client keeps is no reason to stay
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client went away, as it may
+            super().handle_error(request, client_address)
 
 
 class JsonServer:
@@ -75,8 +84,7 @@ class JsonServer:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True  # a connection that a client keeps is no reason to stay
+        self._http = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property
