@@ -175,7 +175,8 @@ def _bedrock(calls: Sequence[Call], text: str, size: int) -> Iterator[dict[str, 
             yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"toolUse": {"input": piece}}}}
         yield {"contentBlockStop": {"contentBlockIndex": index}}
     yield {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}
-    yield {"metadata": {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}}}
+    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+    yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
 
 
 _STREAMS: dict[str, Callable[[Sequence[Call], str, int], Iterator[dict[str, Any]]]] = {
