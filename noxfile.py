@@ -19,6 +19,9 @@ nox.options.error_on_missing_interpreters = os.environ.get("CI", "").lower() not
 # signs with its own, pip would work and uv would not.  (The older releases know the second name.)
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 os.environ.setdefault("UV_NATIVE_TLS", "true")
+# Containers often ask for no bytecode to be kept, and uv compiles none either: then each of the thousand or so
+# processes that the tests start, and each worker, would compile anew all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)
