@@ -19,7 +19,7 @@ nox.options.error_on_missing_interpreters = os.environ.get("CI", "").lower() not
 # signs with its own, pip would work and uv would not.  (The older releases know the second name.)
 os.environ.setdefault("UV_SYSTEM_CERTS", "true")
 os.environ.setdefault("UV_NATIVE_TLS", "true")
-# Containers often ask for no bytecode to be kept, and uv compiles none either: then each of the thousand or so
+# Containers often ask for no bytecode to be kept, and uv compiles none by itself: then each of the thousand or so
 # processes that the tests start, and each worker, would compile anew all that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -141,7 +141,8 @@ def _plugins() -> tuple[str, ...]:
 
 
 def _install_for_tests(session: nox.Session) -> None:
-    session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugins())
+    # Compiled at once, as pip does it: else all workers of a new environment would compile the same modules.
+    session.install(f"{_wheel(session)}[cli]", *_group("test"), *_plugins(), env={"UV_COMPILE_BYTECODE": "1"})
 
 
 def _pytest(session: nox.Session, *runner: str, options: tuple[str, ...] = ()) -> None:
