@@ -44,11 +44,11 @@ def wheel(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every test, all strategies, from the installed wheel."""
     _install_for_tests(session)
-    # Two workers: most tests wait for something, so that even on one core it halves the time.  By
-    # class and module, because these share what is costly to set up.  And up to twice more what has failed,
+    # Three workers, for two cores: of its time a test computes for about half, and waits for the rest.
+    # By class and module, because these share what is costly to set up.  And up to twice more what has failed,
     # which the summary says: some are about force and real graces, and a machine that does much else
     # may leave them no time.
-    _pytest(session, options=("--numprocesses=2", "--dist=loadscope", "--reruns=2"))
+    _pytest(session, options=("--numprocesses=3", "--dist=loadscope", "--reruns=2"))
 
 
 @nox.session
