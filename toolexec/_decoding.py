@@ -83,6 +83,12 @@ class Decoder:
             return ""
         return "\n\n"  # the event is over, and a blank line, which is an empty piece, has left no trace
 
+    def _data_is_whole(self) -> bool:
+        try:
+            return isinstance(json.loads("\n".join(self._data)), dict)
+        except (ValueError, RecursionError):
+            return False
+
     def finish(self) -> list[Any]:
         """The events that only their end was missing of; half a one is none."""
         last = "".join(self._rest)
@@ -100,7 +106,8 @@ class Decoder:
         field, colon, value = line.removeprefix("\ufeff").partition(":")
         if field == "data":
             self._data.append(value.removeprefix(" "))
-            return []
+            # Among lines the blank ones may have been left out, as many readers do: whole JSON is an event then.
+            return self._take("") if self._are_lines and self._data_is_whole() else []
         if (colon and not field) or field in ("event", "id", "retry"):
             return []
         return _parsed(line)

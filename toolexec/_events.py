@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from toolexec._call_state import Progress
@@ -132,7 +133,8 @@ def _listener(add: weakref.WeakMethod[Callable[[Event], None]], source: Group) -
     def listener(event: Event) -> None:
         walk = add()
         if walk is None:  # left early
-            source._listeners.remove(listener)
+            with suppress(ValueError):  # another thread has seen it too
+                source._listeners.remove(listener)
         else:
             walk(event)
 

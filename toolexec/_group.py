@@ -293,7 +293,15 @@ class Group:
             entry = self._joined.pop(task)
         except KeyError:
             return
-        self._finished.append(task)
+        try:
+            self._count(task, entry)
+        except BaseException:  # a Ctrl-C; half counted, whoever waits would wait for ever
+            CONTROL.post(partial(self._count, task, entry))
+            raise
+
+    def _count(self, task: Task, entry: Entry[Task] | None) -> None:
+        if task not in self._finished:
+            self._finished.append(task)
         self._emit_settled(task)
         self._let_go(task, entry)
 

@@ -70,4 +70,10 @@ class Incoming:
                 self._seen = event if self._seen is None else self._seen
                 return []
             self._assembler = self.provider.assembler()
-        return list(self._assembler.feed(event))
+        assert self.provider is not None
+        try:
+            return list(self._assembler.feed(event))
+        except (AttributeError, KeyError, TypeError) as exc:
+            raise FormatError(
+                f"no event of {self.provider.name} ({type(exc).__name__}: {exc}): {excerpt(repr(event))}"
+            ) from exc

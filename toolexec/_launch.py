@@ -71,8 +71,9 @@ def launch(
     _check_callback(on_progress)
     refuse_when_exiting()
     # Everything that can be wrong with the use, before the first call is claimed.
+    ahead = {id(function): function._task for function in functions if function._ahead}  # once: another thread may ask
     strategies = [
-        None if function._ahead else pick(function, chosen(choice))
+        None if id(function) in ahead else pick(function, chosen(choice))
         for function, choice in zip(functions, choices, strict=True)
     ]
     for function in functions:
@@ -87,9 +88,8 @@ def launch(
     tasks: list[Task] = []
     try:
         for function, strategy in zip(functions, strategies, strict=True):
-            if function._ahead:
-                assert function._task is not None
-                tasks.append(function._task)
+            if (started := ahead.get(id(function))) is not None:
+                tasks.append(started)
                 continue
             own = function.tracer
             task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))

@@ -14,9 +14,11 @@ from toolexec._launch import pick
 from toolexec._owning import aabort, abort
 from toolexec._provider import Reply
 from toolexec._received import Received
+from toolexec._waiting import refuse_running_loop
 
 if TYPE_CHECKING:
     from toolexec._assembling import Whole
+    from toolexec._calls import CallRecord
     from toolexec._context import Context
     from toolexec._function import Function
     from toolexec._strategy import Strategy
@@ -47,6 +49,7 @@ class Stream:
         "_over",
         "_queue",
         "_received",
+        "_records",
         "_source",
         "_start",
     )
@@ -58,6 +61,7 @@ class Stream:
         self._start = start
         self._items: Any = None
         self._known: dict[int, Function] = {}  # by their places in the response
+        self._records: dict[int, CallRecord] = {}  # what was told of them
         self._received: Received | None = None
         self._over = False
         self._barred = False  # by an exclusive call: what comes after it may not start before it
@@ -65,6 +69,8 @@ class Stream:
         self._in_flight: dict[Strategy, list[Task]] = {}
         self._lazy: dict[Strategy, bool] = {}
         _check_source(self._source)
+        if not (isinstance(start, bool) or callable(start)):
+            raise TypeError(f"start is {start!r}: it takes True, False, or a function that says so of each call")
 
     @property
     def functions(self) -> Functions:
@@ -134,6 +140,7 @@ class Stream:
         raise StopAsyncIteration
 
     def __enter__(self) -> Self:
+        refuse_running_loop("'async with', also around a sync 'for'")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
@@ -174,6 +181,8 @@ class Stream:
         for whole in wholes:
             self._announce(whole)
         for place, record in enumerate(reply.calls):
+            if self._records.setdefault(place, record) != record:
+                raise FormatError(f"the stream has changed its call of {record.name!r} after that was whole")
             if place not in self._known:
                 self._known[place] = self._context._bind(record, self._incoming.provider, reply.model)
         received.reply = reply
@@ -183,9 +192,14 @@ class Stream:
         self._over = True
 
     def _break(self, reason: str) -> None:
-        self._over = True
         self._listen().state = "broken"
+        self._over = True
         self._stop(reason)
+
+    def __del__(self) -> None:
+        # Left by a plain 'break': the response would stay open, and its calls run for nobody.
+        if self._received is not None and not self._over:
+            self._break("the response was left before its end")
 
     def _stop(self, reason: str) -> None:
         self._queue.clear()
@@ -201,9 +215,15 @@ class Stream:
         return self._received
 
     def _announce(self, whole: Whole) -> None:
+        if whole.place in self._known:
+            raise FormatError(f"the stream tells twice of its call of {whole.record.name!r}")
         function = self._context._bind(whole.record, self._incoming.provider, self._incoming.model)
-        self._known[whole.place] = function
-        self._listen().functions = tuple(self._known[place] for place in sorted(self._known))
+        self._known[whole.place], self._records[whole.place] = function, whole.record
+        received = self._listen()
+        if whole.place == len(received.functions):
+            received.functions = (*received.functions, function)
+        else:
+            received.functions = tuple(self._known[place] for place in sorted(self._known))
         if self._barred:
             return
         definition = function._definition
@@ -219,10 +239,12 @@ class Stream:
     def _start_queued(self) -> None:
         """Start what may start, in the order it came; a strategy's window counts here as in a Group."""
         waiting: list[tuple[Function, Strategy | None]] = []
+        full: set[Strategy] = set()
         for function, strategy in self._queue:
             if not function.pending:  # started, answered or cancelled by someone else
                 continue
-            if strategy is not None and not self._has_room(strategy):
+            if strategy is not None and (strategy in full or not self._has_room(strategy)):
+                full.add(strategy)
                 waiting.append((function, strategy))
                 continue
             task = self._context._open([function], strategy).tasks[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import pytest
@@ -372,3 +373,63 @@ def test_a_stream_of_nobody_shows_how_it_began() -> None:
         list(context().stream([{"a": 1}, {"b": 2}]))
     with pytest.raises(tx.FormatError, match="nothing at all"):
         list(context().stream([]))
+
+
+# Streams that contradict themselves: what has run must be what is said again
+
+
+def test_a_call_that_is_told_twice_breaks_the_stream_and_runs_once() -> None:
+    ran: list[int] = []
+
+    @tx.tool
+    def note(n: int) -> None:
+        ran.append(n)
+
+    made = events("anthropic", Call("note", {"n": 1}, "c1"))
+    stop = next(place for place, event in enumerate(made) if event == {"type": "content_block_stop", "index": 2})
+    ctx = tx.Context([note], strategy="thread")
+    stream = ctx.stream([*made[: stop + 1], made[stop], *made[stop + 1 :]])
+    with pytest.raises(tx.FormatError, match="twice of its call of 'note'"):
+        list(stream)
+    assert 1 == len(ctx.wait())
+    assert len(ran) <= 1
+    assert [] == ctx.turn()
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "bedrock"])
+def test_a_call_that_changes_after_it_was_whole_breaks_the_stream(provider: str) -> None:
+    made = events(provider, Call("add", {"a": 1}, "c1"), Call("add", {"a": 2}, "c2"), size=100)
+    late: dict[str, Any] = {
+        "openai": chunk(entry(None, '{"a":3}', index=0)),
+        "anthropic": {"type": "content_block_delta", "index": 2, "delta": {"partial_json": '{"a":3}'}},
+        "bedrock": {"contentBlockDelta": {"contentBlockIndex": 2, "delta": {"toolUse": {"input": '{"a":3}'}}}},
+    }
+    with pytest.raises(tx.FormatError, match="after"):
+        list(context().stream([*made[:-2], late[provider], *made[-2:]]))
+
+
+@pytest.mark.parametrize(
+    ("provider", "event"),
+    [
+        ("anthropic", {"type": "content_block_start", "index": [], "content_block": {"type": "text"}}),
+        ("bedrock", {"contentBlockDelta": {"contentBlockIndex": 0, "delta": None}}),
+        ("bedrock", "text"),
+        ("openai", {"choices": [{"delta": {"tool_calls": [{"index": {}, "function": {"name": "add"}}]}}]}),
+    ],
+)
+def test_an_event_that_cannot_be_is_a_format_error_that_shows_it(provider: str, event: Any) -> None:
+    with pytest.raises(tx.FormatError):
+        list(context().stream([event], provider=provider))
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
+def test_many_calls_take_time_by_their_number(provider: str) -> None:
+    calls = [Call("add", {"a": n}, f"c{n}") for n in range(3000)]
+    ctx = context()
+    stream = ctx.stream(events(provider, *calls, size=100), start=False)
+    began = time.perf_counter()
+    for _ in stream:
+        pass
+    # Some 0.3 s on an idle machine; by the square of their number it were 10 times that.
+    assert time.perf_counter() - began < 3
+    assert 3000 == len(stream.functions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import queue
 import threading
@@ -181,6 +182,11 @@ def test_start_may_be_false_or_a_choice() -> None:
         pass
     assert [True, False] == [fn.pending for fn in stream.functions]
     assert [0, 1] == [ret.value for ret in ctx.wait()]
+
+
+def test_what_is_no_choice_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="start is 'no': it takes True, False, or a function"):
+        tx.Context([stand]).stream([], start="no")  # type: ignore[arg-type]  # what is tested
 
 
 def test_a_choice_that_raises_breaks_the_stream() -> None:
@@ -409,6 +415,29 @@ def test_leaving_the_block_early_stops_the_calls_and_waits_for_them(gate: Gate) 
     assert [] == ctx.turn()
 
 
+def test_a_stream_that_nobody_holds_any_more_is_broken(gate: Gate) -> None:
+    ctx = tx.Context([stand], strategy="thread", history=False)
+    made = requests(("stand", {"path": gate.path}))
+    for event in ctx.stream(made):
+        if event is made[-2]:
+            gate.wait_until_reached(1)
+            break
+    gc.collect()
+
+    assert ["cancelled"] == [ret.status for ret in ctx.wait()]
+    assert [] == ctx.turn()
+    ctx.receive([])
+    assert 1 == len(ctx._responses)
+
+
+def test_a_block_that_would_stop_a_running_loop_is_refused() -> None:
+    async def main() -> None:
+        with pytest.raises(tx.WrongLoop, match="'async with'"):
+            tx.Context([stand]).stream([]).__enter__()
+
+    asyncio.run(main())
+
+
 def test_an_exception_in_the_block_stops_what_is_not_in_a_group_yet(gate: Gate) -> None:
     ctx = tx.Context([stand], strategy="thread")
 
@@ -449,6 +478,21 @@ def test_events_of_a_group_tell_of_calls_that_started_early(gate: Gate) -> None:
     gate.open()
 
     assert ["Started", "Settled", "Progress", "Settled"] == [*first, *(type(event).__name__ for event in walk)]
+
+
+def test_walks_over_events_that_are_left_cost_no_call_its_return() -> None:
+    @tx.tool
+    def quick() -> None:
+        tx.progress(1)
+
+    with tx.strategy("thread") as strategy:
+        for _ in range(100):
+            ctx = tx.Context([quick], strategy=strategy)
+            for _ in ctx.stream(requests(*[("quick", {})] * 4)):
+                pass
+            group = ctx.group()
+            next(group.events())  # left at once, while four threads have something to tell
+            assert ["ok"] * 4 == [ret.status for ret in group.wait(LONG_S)]
 
 
 @each_loop

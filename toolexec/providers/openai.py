@@ -128,14 +128,16 @@ class _Entry:
         name, piece = get(function, "name"), get(function, "arguments")
         if isinstance(name, str) and name != self.name:  # some servers say it in every chunk
             self.name += name
-        if piece is None or piece == "":
+        if piece is None or (isinstance(piece, str) and not piece.strip() and (self.told or not piece)):
             return
-        if self.told and str(piece).strip():
+        if self.told:
             raise unread(f"arguments of {self.name!r} that go on after they were whole", piece)
         self.pieces.append(piece if isinstance(piece, str) else json.dumps(plain(piece)))
 
     def is_whole(self) -> bool:
         """Whether nothing but blanks can follow: an object has been closed."""
+        if not self.pieces or not self.pieces[-1].endswith("}"):  # reading all of it at each piece would take for ever
+            return False
         try:
             return isinstance(json.loads(self.arguments), dict)
         except (ValueError, RecursionError):

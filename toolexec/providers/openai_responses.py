@@ -134,6 +134,7 @@ class _Items(Assembler):
     def __init__(self, provider: OpenAIResponses) -> None:
         self._provider = provider
         self._items: dict[Any, Any] = {}  # by their place in the output, in the order they were added
+        self._places: dict[Any, int] = {}  # of the calls among them
         self._ended = False
 
     def feed(self, event: Any) -> list[Whole]:
@@ -148,14 +149,17 @@ class _Items(Assembler):
         elif kind in ("response.completed", "response.incomplete"):
             self._ended = True
         elif kind == "response.output_item.added":
-            self._items.setdefault(index, item)
+            self._take(index, item)
         elif kind == "response.output_item.done":
-            self._items[index] = item
-            if get(item, "type") == "function_call":
-                ahead = list(self._items)[: list(self._items).index(index)]
-                place = sum(get(self._items[other], "type") == "function_call" for other in ahead)
-                return [Whole(place, _call(item))]
+            self._take(index, item)
+            if index in self._places:
+                return [Whole(self._places[index], _call(item))]
         return []
+
+    def _take(self, index: Any, item: object) -> None:
+        self._items[index] = item
+        if get(item, "type") == "function_call":
+            self._places.setdefault(index, len(self._places))
 
     def finish(self) -> Reply:
         if not self._ended:
