@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from toolexec import testing
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "google", "ollama", "bedrock", "mcp")
 # Those whose API gives every call an id.
@@ -22,108 +23,20 @@ class Call(NamedTuple):
 
 
 def response(provider: str, *calls: Call) -> Any:
-    """A whole response that asks for the calls."""
-    return _RESPONSES[provider](calls)
+    """A whole response that thinks, says something where that matters here, and asks for the calls."""
+    made = testing.response(provider, as_sent(provider, calls), _TEXTS.get(provider), thought="hm")
+    if provider == "anthropic":
+        made["content"].insert(1, {"type": "text", "text": ""})  # as it comes, and is refused when sent back
+    return made
 
 
-def _openai(calls: Sequence[Call]) -> Any:
-    entries = [
-        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": json.dumps(c.arguments)}}
-        for c in calls
-    ]
-    message = {"role": "assistant", "content": None, "tool_calls": entries}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}],
-    }
+def as_sent(provider: str, calls: Sequence[Call]) -> list[Call]:
+    """The calls without ids where the API is known for sending none, or numbers its requests itself."""
+    return [call._replace(id=None) for call in calls] if provider in ("ollama", "mcp") else list(calls)
 
 
-def _responses(calls: Sequence[Call]) -> Any:
-    items: list[Any] = [{"type": "reasoning", "id": "rs_1", "summary": []}]
-    items += [
-        {
-            "type": "function_call",
-            "id": f"fc_{n}",
-            "call_id": c.id,
-            "name": c.name,
-            "arguments": json.dumps(c.arguments),
-        }
-        for n, c in enumerate(calls)
-    ]
-    return {
-        "id": "resp_1",
-        "object": "response",
-        "created_at": 1,
-        "model": "m",
-        "output": items,
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-    }
-
-
-def _anthropic(calls: Sequence[Call]) -> Any:
-    blocks: list[Any] = [
-        {"type": "thinking", "thinking": "hm", "signature": "s1"},
-        {"type": "text", "text": ""},
-        {"type": "text", "text": "Let me see."},
-    ]
-    blocks += [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments} for c in calls]
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "m",
-        "content": blocks,
-        "stop_reason": "tool_use",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 1, "output_tokens": 1},
-    }
-
-
-def _google(calls: Sequence[Call]) -> Any:
-    parts: list[Any] = [{"text": "Let me see."}]
-    parts += [
-        {
-            "functionCall": {"name": c.name, "args": c.arguments, **({"id": c.id} if c.id else {})},
-            "thoughtSignature": "c2ln",
-        }
-        for c in calls
-    ]
-    return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
-
-
-def _ollama(calls: Sequence[Call]) -> Any:
-    entries = [{"function": {"name": c.name, "arguments": c.arguments}} for c in calls]
-    message = {"role": "assistant", "content": "", "thinking": "hm", "tool_calls": entries}
-    return {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": True}
-
-
-def _bedrock(calls: Sequence[Call]) -> Any:
-    blocks: list[Any] = [{"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s1"}}}, {"text": " "}]
-    blocks += [{"toolUse": {"toolUseId": c.id, "name": c.name, "input": c.arguments}} for c in calls]
-    return {"output": {"message": {"role": "assistant", "content": blocks}}, "stopReason": "tool_use"}
-
-
-def _mcp(calls: Sequence[Call]) -> Any:
-    return [
-        {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": c.name, "arguments": c.arguments}}
-        for n, c in enumerate(calls)
-    ]
-
-
-_RESPONSES: dict[str, Callable[[Sequence[Call]], Any]] = {
-    "openai": _openai,
-    "openai-responses": _responses,
-    "anthropic": _anthropic,
-    "google": _google,
-    "ollama": _ollama,
-    "bedrock": _bedrock,
-    "mcp": _mcp,
-}
+# Bedrock refuses a blank text when it is sent back.
+_TEXTS = {"anthropic": "Let me see.", "google": "Let me see.", "bedrock": " "}
 
 
 class Result(NamedTuple):

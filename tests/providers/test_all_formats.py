@@ -334,7 +334,7 @@ def test_what_stands_beside_the_calls_is_said_again_as_it_came() -> None:
     kept = {
         "anthropic": {"type": "thinking", "thinking": "hm", "signature": "s1"},
         "bedrock": {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s1"}}},
-        "openai-responses": {"type": "reasoning", "id": "rs_1", "summary": []},
+        "openai-responses": {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]},
     }
     for provider, block in kept.items():
         ctx = received(provider, Call("a", {"x": 1}, "c1"))
@@ -345,7 +345,7 @@ def test_what_stands_beside_the_calls_is_said_again_as_it_came() -> None:
         assert "''" not in repr(assistant), "no blank text, which is refused"
     ctx = received("google", Call("a", {"x": 1}))
     ctx.wait()
-    assert "c2ln" == ctx.turn()[0]["parts"][1]["thoughtSignature"]
+    assert "c2ln" == ctx.turn()[0]["parts"][-1]["thoughtSignature"]
     ctx = received("ollama", Call("a", {"x": 1}))
     ctx.wait()
     assert "hm" == ctx.turn()[0]["thinking"]

@@ -13,6 +13,9 @@ from toolexec.testing._manual_clock import ManualClock
 from toolexec.testing._needs import Check, drivers, unmet
 from toolexec.testing._recording_tracer import RecordingTracer, TraceEvent
 from toolexec.testing._rendezvous import Rendezvous
+from toolexec.testing._responses import response
+from toolexec.testing._scripted_calls import ScriptedCall
+from toolexec.testing._streams import stream
 from toolexec.testing._suite import run_check, run_suite
 
 __all__ = [
@@ -30,11 +33,14 @@ __all__ = [
     "ManualClock",
     "RecordingTracer",
     "Rendezvous",
+    "ScriptedCall",
     "Sign",
     "TraceEvent",
     "assert_no_leftovers",
     "drivers",
+    "response",
     "run_check",
     "run_suite",
+    "stream",
     "unmet",
 ]
