@@ -11,10 +11,12 @@ from toolexec.testing._journal import Journal
 from toolexec.testing._leftovers import Leftovers, assert_no_leftovers
 from toolexec.testing._manual_clock import ManualClock
 from toolexec.testing._needs import Check, drivers, unmet
+from toolexec.testing._one_call import run
 from toolexec.testing._recording_tracer import RecordingTracer, TraceEvent
 from toolexec.testing._rendezvous import Rendezvous
 from toolexec.testing._responses import response
 from toolexec.testing._scripted_calls import ScriptedCall
+from toolexec.testing._started import started
 from toolexec.testing._streams import stream
 from toolexec.testing._suite import run_check, run_suite
 
@@ -39,8 +41,10 @@ __all__ = [
     "assert_no_leftovers",
     "drivers",
     "response",
+    "run",
     "run_check",
     "run_suite",
+    "started",
     "stream",
     "unmet",
 ]
