@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,22 @@ class Context:
             FormatError: There is no such provider.
         """
         return self._tools.declarations(provider or self._provider or "openai", strict=strict)
+
+    def override(self, **tools: Any) -> AbstractContextManager[None]:
+        """Run others in place of tools, for calls that come in while the ``with`` block lasts: for tests.
+
+            with ctx.override(weather=lambda city: "sunny"): ...
+
+        Declarations, and what arguments are held to, stay the real tool's, and so do its options but for the
+        strategy; what the model leaves out, the fake is not given.  Calls bound before run the real one.
+
+        Args:
+            **tools: By name: a function, a Tool class, an instance or a Function.
+
+        Raises:
+            ToolexecError: There is no such tool; a DeclarationError, if what is given cannot run a call.
+        """
+        return self._tools.override(tools)
 
     # Calls in
 

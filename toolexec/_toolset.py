@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from toolexec._calls import CallRecord
 from toolexec._discovery import chosen
-from toolexec._errors import DeclarationError
+from toolexec._errors import DeclarationError, ToolexecError
 from toolexec._formats import declarer
 from toolexec._function import Function
 from toolexec._inject import check_injected
@@ -25,10 +27,11 @@ class Toolset:
         functions: The tools, by name.
     """
 
-    __slots__ = ("_rendered", "functions")
+    __slots__ = ("_fakes", "_rendered", "functions")
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
+        self._fakes: dict[str, Function] = {}  # what runs in place of tools, by their names
         self._rendered: dict[str, Parameters] = {}  # of the tools that have a parameter whose type is a function
 
     def take(self, function: Function, context: object, deps: Mapping[Any, Any], provider: Provider | None) -> None:
@@ -71,9 +74,39 @@ class Toolset:
             known = next(renamed, None)
         if known is None:
             return Function._unknown(record.name, record.id, record.arguments)
-        function = known.bind(record.arguments, record.id)
-        function._rendered = self._rendered.get(known.name)
+        fake = self._fakes.get(known.name)
+        function = (fake or known).bind(record.arguments, record.id)
+        function._rendered = self._rendered.get(known.name) or (known._parameters if fake else None)
         return function
+
+    @contextmanager
+    def override(self, fakes: Mapping[str, Any]) -> Generator[None]:
+        """Have others run in place of tools; see ``Context``."""
+        made = {name: self._fake(name, given) for name, given in fakes.items()}
+        before = {name: self._fakes.get(name) for name in made}
+        self._fakes.update(made)
+        try:
+            yield
+        finally:
+            for name, fake in before.items():
+                if fake is None:
+                    self._fakes.pop(name, None)
+                else:
+                    self._fakes[name] = fake
+
+    def _fake(self, name: str, given: Any) -> Function:
+        known = self.functions.get(name)
+        if known is None:
+            close = difflib.get_close_matches(name, self.functions, 1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            there = ", ".join(self.functions) or "none"
+            raise ToolexecError(f"no tool named {name!r} to override{meant}; this Context has: {there}")
+        own = given._definition if isinstance(given, Function) else None
+        source, hook = (given, None) if own is None else (own.body, own.hook)
+        definition = known._definition.variant(source=source, hook=hook, declared=(), texts=None, positional=False)
+        # Where it runs is its own affair: a fake that keeps what it was called with is of no use in another process.
+        definition.strategy = None if own is None else own.strategy
+        return Function._of(definition)
 
 
 def _is_same(one: Any, other: Any) -> bool:
