@@ -57,7 +57,7 @@ def _openai_responses(spoken: Spoken) -> Any:
         summary = [{"type": "summary_text", "text": spoken.thought}] if spoken.thought else []
         items.append({"type": "reasoning", "id": "rs_1", "summary": summary})
     if spoken.text is not None:
-        said = {"type": "output_text", "text": spoken.text, "annotations": []}
+        said: dict[str, Any] = {"type": "output_text", "text": spoken.text, "annotations": []}
         items.append({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]})
     items += [
         {

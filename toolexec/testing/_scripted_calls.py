@@ -63,14 +63,14 @@ def asked(provider: str, calls: Iterable[ScriptedCall], *, first: int = 1) -> li
 
 
 def _checked(call: Any) -> Any:
+    parts: list[Any] = [*call] if isinstance(call, tuple) else []
     if (
-        isinstance(call, tuple)
-        and len(call) in (2, 3)
-        and isinstance(call[0], str)
-        and isinstance(call[1], Mapping)
-        and (len(call) == 2 or isinstance(call[2], str | None))
+        len(parts) in (2, 3)
+        and isinstance(parts[0], str)
+        and isinstance(parts[1], Mapping)
+        and (len(parts) == 2 or isinstance(parts[2], str | None))
     ):
-        return call
+        return parts
     raise TypeError(f'a call is ("name", {{arguments}}) or ("name", {{arguments}}, "id"), and not {call!r}')
 
 

@@ -74,7 +74,7 @@ def _openai(spoken: Spoken, size: int) -> Iterator[dict[str, Any]]:
 def _openai_responses(spoken: Spoken, size: int) -> Iterator[dict[str, Any]]:
     numbers = iter(range(10**6))
     whole = RESPONSES["openai-responses"](spoken)
-    begun = {**whole, "output": [], "status": "in_progress"}
+    begun: dict[str, Any] = {**whole, "output": [], "status": "in_progress"}
 
     def event(kind: str, **more: Any) -> dict[str, Any]:
         return {"type": f"response.{kind}", "sequence_number": next(numbers), **more}
@@ -114,7 +114,14 @@ def _openai_responses(spoken: Spoken, size: int) -> Iterator[dict[str, Any]]:
 
 def _anthropic(spoken: Spoken, size: int) -> Iterator[dict[str, Any]]:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    begun: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": usage,
+    }
     yield {"type": "message_start", "message": {**begun, "stop_reason": None, "stop_sequence": None}}
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if spoken.thought is not None:
