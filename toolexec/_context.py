@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from toolexec._as_function import functions_of
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
+from toolexec._conversation import Conversation
 from toolexec._discovery import AUTO, chosen
 from toolexec._formats import format_of
 from toolexec._function import Function
@@ -22,8 +23,7 @@ from toolexec._interrupt_when import interrupt_when
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._provider import Provider
-from toolexec._received import Received, read, settle_by_hand
-from toolexec._repair import repair
+from toolexec._received import Received, read
 from toolexec._return import Return
 from toolexec._stream import Start, Stream
 from toolexec._toolset import Toolset
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from toolexec._task import Task
 
 
-class Context:
+class Context(Conversation):
     """Tools, a strategy, and the history of calls and Returns of one conversation.
 
     It talks to no model: a response goes in by ``receive``, messages come out.  It may be used from
@@ -78,7 +78,7 @@ class Context:
             ToolexecError: A tool has a parameter that is to be filled from ``deps``, and it is not in there.
         """
         chosen(strategy)
-        self._provider = None if provider is None else format_of(provider)
+        super().__init__(provider, history=history)
         self.strategy = strategy
         self._deps = check_deps(deps)
         self._tools = Toolset()
@@ -86,7 +86,6 @@ class Context:
         for function in functions_of(tools):
             self._tools.take(function, self, self._deps, self._provider)
         self._tracer = tracer
-        self._history = history
         tracing = None if tracer is None else Tracing(tracer)
         self._launching: dict[str, Any] = {
             "clock": clock,
@@ -94,7 +93,6 @@ class Context:
             "context": self,
             "stopped": self._stop_reason,
         }
-        self._responses: list[Received] = []
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
 
@@ -173,16 +171,6 @@ class Context:
                 raised as they are read.
         """
         return Stream(stream, Incoming(None if provider is None else format_of(provider), self._likely), self, start)
-
-    @property
-    def _likely(self) -> Provider | None:
-        """Whose format the next response has, most likely."""
-        return self._provider or (self._responses[-1].provider if self._responses else None)
-
-    def _remember(self, received: Received) -> None:
-        if not self._history:
-            self._responses = [response for response in self._responses if response.is_open]
-        self._responses.append(received)
 
     def submit(
         self,
@@ -312,78 +300,6 @@ class Context:
         if self._asks:
             return self._asks[0]
         return self._stopped_ids.get(function.id) if function.id is not None else None
-
-    # Answers out
-
-    @property
-    def returns(self) -> tuple[Return, ...]:
-        """The Returns of the conversation so far, in call order; calls without one are left out."""
-        return tuple(function._return for function in self._calls() if function._return is not None)
-
-    def _calls(self) -> Iterator[Function]:
-        return (function for response in self._responses for function in response.functions)
-
-    def messages(self, provider: Any = None) -> list[dict[str, Any]]:
-        """The results of the last response, as messages for the provider; the same when called twice.
-
-        Args:
-            provider: A name or an instance; by default the Context's, or else that of the response.
-
-        Raises:
-            ToolexecError: A call of it has no Return yet.
-            FormatError: There is no such provider.
-        """
-        known, tools = self._out(provider)
-        return self._responses[-1].messages(known, tools) if self._responses else []
-
-    def turn(self, provider: Any = None) -> list[dict[str, Any]]:
-        """What the model said last and the results, ids rewritten alike in both; empty if it asked for nothing.
-
-        Append this to the conversation: a response in which two calls share an id, or one has none,
-        can be answered no other way.  Arguments and raises are those of :meth:`messages`.
-        """
-        known, tools = self._out(provider)
-        last = self._responses[-1] if self._responses else None
-        return [] if last is None or last.asks_nothing else last.turn(known, tools)
-
-    def history(self, provider: Any = None) -> list[dict[str, Any]]:
-        """All responses as :meth:`turn` gives the last one, those without calls included.
-
-        What people said in between is not the Context's, and is not there.
-        """
-        known, tools = self._out(provider)
-        return [message for response in self._responses for message in response.turn(known, tools)]
-
-    def repair(self, messages: Sequence[Any], provider: Any = None) -> list[Any]:
-        """A history made elsewhere, of a run that crashed say, in which every call has exactly one answer.
-
-        A call without one is told not to have been answered: it may or may not have run.  Answers that
-        the provider would refuse go to their place; to no call, or second ones, they are left out.
-
-        Args:
-            messages: All messages, as a request takes them, or an SDK's objects; none is changed.
-            provider: Whose format they have; by default that is seen from the calls in them.
-
-        Raises:
-            FormatError: They are of no provider, or of one that keeps no histories.
-        """
-        last = self._responses[-1].provider if self._responses else None
-        return repair(messages, provider, [known for known in (self._provider, last) if known is not None])
-
-    def record(self, returns: Iterable[Return]) -> None:
-        """Settle calls with Returns that were made by hand, such as ``fn.return_(value)``.
-
-        Each is matched with the first open call of its id and name; ``cancel`` and ``budget_spent``
-        settle their call by themselves.
-
-        Raises:
-            ToolexecError: One answers no call that is open; nothing was settled.
-        """
-        settle_by_hand(list(self._calls()), returns)
-
-    def _out(self, provider: Any) -> tuple[Provider, list[str]]:
-        own = self._responses[-1].provider if self._responses else None
-        return format_of(provider or self._provider or own or "openai"), list(self.functions)
 
     def next_turn(self) -> None:
         """Begin the next turn.
