@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolexec._as_tool import as_tool, as_tools
+from toolexec._budget import Budget
 from toolexec._call_state import Progress
 from toolexec._clock import Clock, MonotonicClock
 from toolexec._context import Context
@@ -34,9 +35,12 @@ from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import Group
 from toolexec._inject import Inject
+from toolexec._intercept import DEFER, Intercept
 from toolexec._json_options import Json
+from toolexec._loop_guard import LoopGuard
 from toolexec._parts import File, Image, Text
 from toolexec._provider import Provider
+from toolexec._retry import Retry
 from toolexec._return import Return, render
 from toolexec._run import arun, run
 from toolexec._runner import interrupt_runner
@@ -50,7 +54,9 @@ from toolexec._wrap import wrap
 from toolexec.providers.openai import OpenAI
 
 __all__ = [
+    "DEFER",
     "ArgumentsError",
+    "Budget",
     "Clock",
     "Context",
     "CurrentCall",
@@ -67,14 +73,17 @@ __all__ = [
     "Group",
     "Image",
     "Inject",
+    "Intercept",
     "Interrupt",
     "Json",
+    "LoopGuard",
     "MonotonicClock",
     "NoSuchToolError",
     "OpenAI",
     "Output",
     "Progress",
     "Provider",
+    "Retry",
     "Return",
     "Settled",
     "Started",

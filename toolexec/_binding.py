@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolexec._arguments import Plain
 from toolexec._call_state import CallState
@@ -15,7 +15,7 @@ from toolexec._runner import entry
 from toolexec._schedule import Limit
 from toolexec._strategy import Strategy
 from toolexec._task import Task
-from toolexec._tracer import Tracer, Tracing
+from toolexec._tracer import Tracer
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -23,32 +23,60 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, Any] = {}
 
 
-def bind_call(
-    task: Task, strategy: Strategy | None, parent: CallState | None, tracing: Tracing | None
-) -> Job | Outcome:
-    """A job for the call, or the outcome that refuses it."""
+class Fit(NamedTuple):
+    """A call that could run.
+
+    Attributes:
+        call: Its state.
+        strategy: Where.
+        args: What its body is given by position.
+        kwargs: And by keyword.
+    """
+
+    call: CallState
+    strategy: Strategy
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit | Outcome:
+    """Hold a call to its tool's parameters; or the outcome that refuses it."""
     function = task.function
-    definition = function._definition
-    if definition.source is None or strategy is None:
+    if function._definition.source is None or strategy is None:
         return Outcome(
             "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
         )
     call = CallState(function.id, function.name, task._group._clock, parent=parent)
     try:
-        fill = _fill(task, strategy, call, tracing)
+        return Fit(call, strategy, *_take(function, _fill(task, strategy, call)))
     except UnsendableError as exc:
         return Outcome("unsendable", exception=exc)
-    try:
-        args, kwargs = _take(function, fill)
-        # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
-        call.runner = runner = None if strategy.isolated else function.runner
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
-    except BaseException as exc:
-        # An Interrupt here is for the call whose body starts this one, and not this one's fault.
-        if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
-            raise
-        return Outcome("raised", exception=exc)
+    except BaseException as exc:  # noqa: BLE001 - see there
+        return _raised(exc, parent)
+
+
+def _raised(exc: BaseException, parent: CallState | None) -> Outcome:
+    # An Interrupt here is for the call whose body starts this one, and not this one's fault.
+    if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
+        raise exc
+    return Outcome("raised", exception=exc)
+
+
+def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -> Job | Outcome:
+    """A job for the call, or the outcome that refuses it."""
+    fitting = fit(task, strategy, parent)
+    if isinstance(fitting, Outcome):
+        return fitting
+    function = task.function
+    definition = function._definition
+    call, strategy, args, kwargs = fitting
+    try:
+        # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
+        call.runner = runner = None if strategy.isolated else function.runner
+    except BaseException as exc:  # noqa: BLE001 - see there
+        return _raised(exc, parent)
     call.grace = strategy.grace  # a body may end by its interrupt before the ladder has set the exact one
     job = Job(
         task,
@@ -67,9 +95,18 @@ def bind_call(
         context=task._context,
         call=call,
     )
-    # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
-    call.limits = tuple(limit for limit in definition.limits if limit not in _held(parent))
+    call.limits = limits_of(function, parent)
     return job
+
+
+def limits_of(function: Function, parent: CallState | None) -> tuple[Limit, ...]:
+    """What a call has to hold while it runs."""
+    limits = function._definition.limits
+    if not limits or parent is None:
+        return limits
+    # What an ancestor holds, a call inside it need not wait for: it would wait for ever.
+    held = _held(parent)
+    return tuple(limit for limit in limits if limit not in held)
 
 
 def _take(function: Function, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -82,15 +119,14 @@ def deps_of(context: Any) -> Mapping[Any, Any]:
     return {} if context is None else context._deps
 
 
-def _fill(task: Task, strategy: Strategy, call: CallState, tracing: Tracing | None) -> Mapping[str, Any]:
+def _fill(task: Task, strategy: Strategy, call: CallState) -> Mapping[str, Any]:
     """The values of the parameters that are not the model's."""
     function = task.function
     injected = () if isinstance(function.arguments, Plain) else function._parameters.injected
     if not injected:
         return _NOTHING
     context: Any = task._group._context
-    default = Tracer() if tracing is None else tracing.tracer
-    tracer = default if function.tracer is None else function.tracer
+    tracer = Tracer() if task._tracing is None else task._tracing.tracer
     return injected_into(
         function.name, injected, Sources(call, context, deps_of(context), tracer, isolated=strategy.isolated)
     )

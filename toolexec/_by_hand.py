@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 class ByHand:
     """What a Function has for it."""
 
-    __slots__ = ("_ahead", "_cancelled", "_claimed", "_return", "_task")
+    __slots__ = ("_ahead", "_cancelled", "_claimed", "_claims", "_return", "_task")
 
     _ahead: bool  # started before its response had ended, and not yet in the Group of that
     _cancelled: bool
     _claimed: bool
+    _claims: list[Task]  # who wanted to run it, in order; appending is atomic
     _return: Return | None
     _task: Task | None
 
@@ -44,7 +45,7 @@ class ByHand:
         """
         return self._answer_cancelled(reason, "cancelled", **extra)
 
-    def _answer_cancelled(self, reason: str, status: Literal["cancelled", "budget"], **extra: Any) -> Return:
+    def _answer_cancelled(self, reason: str, status: Literal["cancelled", "denied", "budget"], **extra: Any) -> Return:
         self._cancelled = True
         if self._task is not None and self._task.alive:
             self._task.interrupt(reason)
@@ -53,6 +54,10 @@ class ByHand:
         if not self._claimed and self._return is None:
             self._return = ret
         return ret
+
+    def deny(self, reason: str = "this call is not allowed", **extra: Any) -> Return:
+        """A Return that says the call was not allowed, for an intercept; the call is no longer pending."""
+        return self._answer_cancelled(reason, "denied", **{**extra, "denied": True})
 
     def unavailable(self) -> Return:
         """The in-band answer to a call of a tool that is not there."""

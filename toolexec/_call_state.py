@@ -47,11 +47,13 @@ class Ask(NamedTuple):
         reason: In words fit for the model.
         timeout: Whether a limit of time is over, which ``reason`` then names; its Return is a ``timeout``.
         tells: Whether whoever asks runs the hook of a call that runs on its waiter's thread.
+        again: Whether it is this attempt's own time that is over, and another attempt may follow.
     """
 
     reason: str
     timeout: bool = False
     tells: bool = False
+    again: bool = False
 
 
 def check_reason(reason: object) -> str:
@@ -196,9 +198,9 @@ class CallState:
 
     def ask(self, ask: Ask) -> bool:
         """Ask it to stop; whether this is the first time.  Any thread or signal handler."""
-        if self.asks:
+        if self.asks and (ask.again or not self.asks[0].again):
             return False
-        self.asks.append(ask)
+        self.asks.append(ask)  # behind the end of an attempt's own time: then no other follows
         return self.asks[0] is ask
 
     def asked_around(self) -> CallState | None:

@@ -8,10 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolexec._as_function import functions_of
+from toolexec._budget import Budget
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._conversation import Conversation
+from toolexec._deferral import Deferrals
 from toolexec._discovery import AUTO, chosen
 from toolexec._formats import format_of
 from toolexec._function import Function
@@ -24,8 +26,11 @@ from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._provider import Provider
 from toolexec._received import Received, read
+from toolexec._rendering import Rendering, Reveal
+from toolexec._retry import Retry
 from toolexec._return import Return
 from toolexec._stream import Start, Stream
+from toolexec._supervision import supervision
 from toolexec._toolset import Toolset
 from toolexec._tracer import Tracer, Tracing
 
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     from toolexec._task import Task
 
 
-class Context(Conversation):
+class Context(Conversation, Deferrals):
     """Tools, a strategy, and the history of calls and Returns of one conversation.
 
     It talks to no model: a response goes in by ``receive``, messages come out.  It may be used from
@@ -55,6 +60,15 @@ class Context(Conversation):
         tracer: Tracer | None = None,
         history: bool = True,
         deps: Mapping[Any, Any] | None = None,
+        intercept: Any = None,
+        confirm: Any = None,
+        on_confirm: Callable[[Function], Any] | None = None,
+        budget: Budget | int | None = None,
+        guard: Any = None,
+        retry: Retry | None = None,
+        reveal: Reveal = "message",
+        redact: Callable[[str], str] | None = None,
+        max_result_bytes: int | None = None,
         clock: Clock = MONOTONIC,
     ) -> None:
         """Take the tools; reads their signatures.
@@ -68,6 +82,18 @@ class Context(Conversation):
             tracer: Told of every call.
             history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
             deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``.
+            intercept: An ``Intercept``, which sees every call before it runs, and its Return.
+            confirm: Calls that run only once ``on_confirm`` has said so: names of tools, and functions that
+                are given a call and judge; one of these, or a list.
+            on_confirm: Given such a call, says True, False, ``DEFER`` or a Return; sync or async.  It runs
+                like an intercept's ``call``, after it, on arguments that fit.  Without one the answer is no.
+            budget: A ``Budget``, or how many calls a turn may have.
+            guard: True or a ``LoopGuard``; or an object whose ``call(context)`` gives None, or a warning
+                that answers all calls that were to start.
+            retry: Which failed calls are attempted again.
+            reveal: What the model is told of a tool's exception: its "message", or no more than its "type".
+            redact: Given what the model would read of a call that is not ``ok``; gives what it reads instead.
+            max_result_bytes: How much of a result's text the model is sent, in UTF-8; the Return keeps all.
             clock: Tells the time for waits; for tests.
 
         Raises:
@@ -78,13 +104,22 @@ class Context(Conversation):
             ToolexecError: A tool has a parameter that is to be filled from ``deps``, and it is not in there.
         """
         chosen(strategy)
-        super().__init__(provider, history=history)
+        super().__init__(provider, Rendering(reveal, redact, max_result_bytes), history=history)
         self.strategy = strategy
         self._deps = check_deps(deps)
         self._tools = Toolset()
         self.functions: dict[str, Function] = self._tools.functions
         for function in functions_of(tools):
             self._tools.take(function, self, self._deps, self._provider)
+        self._supervision = supervision(
+            self.functions,
+            intercept=intercept,
+            confirm=confirm,
+            on_confirm=on_confirm,
+            budget=budget,
+            guard=guard,
+            retry=retry,
+        )
         self._tracer = tracer
         tracing = None if tracer is None else Tracing(tracer)
         self._launching: dict[str, Any] = {
@@ -92,6 +127,7 @@ class Context(Conversation):
             "tracing": tracing,
             "context": self,
             "stopped": self._stop_reason,
+            "supervision": self._supervision,
         }
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
@@ -203,6 +239,8 @@ class Context(Conversation):
         function._launching = self._launching  # also where the call is started by itself
         if self._tracer is not None:
             function.tracer = self._tracer
+        if self._supervision is not None:
+            function.intercept = self._supervision.intercept
         return function
 
     # Running them
@@ -304,11 +342,14 @@ class Context(Conversation):
     def next_turn(self) -> None:
         """Begin the next turn.
 
-        An interrupt holds no longer, and exceptions of past Returns are replaced by copies that hold
-        no frames.
+        An interrupt holds no longer, guard and Budget begin anew, and exceptions of past Returns are
+        replaced by copies that hold no frames.
         """
         self._asks.clear()
         self._stopped_ids.clear()
+        self._turn += 1
+        if self._supervision is not None:
+            self._supervision.next_turn()
         for response in self._responses:
             response.drop_frames()
 

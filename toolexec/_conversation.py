@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolexec._formats import format_of
 from toolexec._received import Received, settle_by_hand
+from toolexec._rendering import Rendering
 from toolexec._repair import repair
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ class Conversation:
 
     functions: dict[str, Function]
 
-    def __init__(self, provider: Any, *, history: bool) -> None:
+    def __init__(self, provider: Any, rendering: Rendering, *, history: bool) -> None:
         self._provider: Provider | None = None if provider is None else format_of(provider)
+        self._rendering = rendering
+        self._turn = 0
         self._history = history
         self._responses: list[Received] = []
 
@@ -33,12 +36,19 @@ class Conversation:
     def _remember(self, received: Received) -> None:
         if not self._history:
             self._responses = [response for response in self._responses if response.is_open]
+        received.turn = self._turn
         self._responses.append(received)
 
     @property
     def returns(self) -> tuple[Return, ...]:
         """The Returns of the conversation so far, in call order; calls without one are left out."""
         return tuple(function._return for function in self._calls() if function._return is not None)
+
+    @property
+    def calls(self) -> tuple[Function, ...]:
+        """The calls of this turn's responses, in the order they came; with ``history=False`` of the last ones."""
+        turn = [response for response in self._responses if response.turn == self._turn]
+        return tuple(function for response in turn for function in response.functions)
 
     def _calls(self) -> Iterator[Function]:
         return (function for response in self._responses for function in response.functions)
@@ -54,7 +64,7 @@ class Conversation:
             FormatError: There is no such provider.
         """
         known, tools = self._out(provider)
-        return self._responses[-1].messages(known, tools) if self._responses else []
+        return self._responses[-1].messages(known, tools, self._rendering) if self._responses else []
 
     def turn(self, provider: Any = None) -> list[dict[str, Any]]:
         """What the model said last and the results, ids rewritten alike in both; empty if it asked for nothing.
@@ -64,7 +74,7 @@ class Conversation:
         """
         known, tools = self._out(provider)
         last = self._responses[-1] if self._responses else None
-        return [] if last is None or last.asks_nothing else last.turn(known, tools)
+        return [] if last is None or last.asks_nothing else last.both(known, tools, self._rendering)
 
     def history(self, provider: Any = None) -> list[dict[str, Any]]:
         """All responses as :meth:`turn` gives the last one, those without calls included.
@@ -72,7 +82,7 @@ class Conversation:
         What people said in between is not the Context's, and is not there.
         """
         known, tools = self._out(provider)
-        return [message for response in self._responses for message in response.turn(known, tools)]
+        return [message for response in self._responses for message in response.both(known, tools, self._rendering)]
 
     def repair(self, messages: Sequence[Any], provider: Any = None) -> list[Any]:
         """A history made elsewhere, of a run that crashed say, in which every call has exactly one answer.

@@ -49,19 +49,19 @@ def check_limit(name: str, seconds: object) -> float | None:
     return float(seconds)
 
 
-def start_clock(task: Task) -> None:
-    """The body begins now."""
+def start_clock(task: Task, begun_at: float) -> None:
+    """A body begins."""
     limits, job, clock = task._limits, task._job, task._group._clock
-    if limits is NO_LIMITS or job is None or task._begun_at is None:
+    if limits is NO_LIMITS or job is None:
         return
     if limits.timeout is not None:
-        over = task._begun_at + limits.timeout
+        over = begun_at + limits.timeout
         call = job.call
         call.deadline = over if call.deadline is None else min(over, call.deadline)
-        ask = Ask(f"the {limits.whose}'s time limit of {limits.timeout:g} s is over", timeout=True)
+        ask = Ask(f"the {limits.whose}'s time limit of {limits.timeout:g} s is over", timeout=True, again=True)
         task._undo.append(clock.call_at(over, partial(task._ask, ask)))
     if limits.idle_timeout is not None:
-        task._active_at = task._begun_at
+        task._active_at = begun_at
         _watch_silence(task)
     if task._return is not None:
         for undo in task._undo:
@@ -77,7 +77,8 @@ def _watch_silence(task: Task) -> None:
         # One timer at a time, and none is moved by a report: it looks again when it is due.
         task._undo.append(clock.call_at(over, partial(_watch_silence, task)))
     else:
-        task._ask(Ask(f"the tool's idle limit of {idle:g} s is over: no progress for that long", timeout=True))
+        reason = f"the tool's idle limit of {idle:g} s is over: no progress for that long"
+        task._ask(Ask(reason, timeout=True, again=True))
 
 
 def start_group_clock(group: Group, timeout: float) -> None:
@@ -90,6 +91,7 @@ def start_group_clock(group: Group, timeout: float) -> None:
         # A call that was started ahead goes by a clock of its own, and may have less time left already.
         its_over = over if task._group is group else task._group._clock.now() + timeout
         call.deadline = its_over if call.deadline is None else min(its_over, call.deadline)
+        task._due = its_over if task._due is None else min(its_over, task._due)
     ask = Ask(f"the group's time limit of {timeout:g} s is over", timeout=True)
     group._undo.append(group._clock.call_at(over, partial(group._ask, ask)))
     if group._done():

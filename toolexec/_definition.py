@@ -42,6 +42,7 @@ OPTIONS = (
     "idle_timeout",
     "max_in_flight",
     "exclusive",
+    "idempotent",
     "start_early",
     "resource",
     "loop",
@@ -62,6 +63,7 @@ class Definition:
         source: What a call's runner comes from: ``body``, with the hook where there is one.
         strategy: The tool's own choice of strategy, a name or an instance, or None.
         exclusive: Whether its calls run alone in their Group.
+        idempotent: Whether a call may be attempted again whose body has begun.
         start_early: Whether a call may start before the response it stands in has come to its end.
         loop: The kind of loop an async body gets where it has to bring its own.
         deliver: "raise" an interrupt in the thread of a sync body, or have it "poll".
@@ -84,6 +86,7 @@ class Definition:
         idle_timeout: float | None = None,
         max_in_flight: int | None = None,
         exclusive: bool = False,
+        idempotent: bool = False,
         start_early: bool = True,
         resource: str | None = None,
         loop: LoopKind = "asyncio",
@@ -96,7 +99,7 @@ class Definition:
     ) -> None:
         _check_name(name)
         _check_options(name, strategy, max_in_flight, resource, loop, deliver, json)
-        _check_flags(name, exclusive=exclusive, start_early=start_early)
+        _check_flags(name, exclusive=exclusive, idempotent=idempotent, start_early=start_early)
         try:
             self.timeout: float | None = check_limit("timeout", timeout)
             self.idle_timeout: float | None = check_limit("idle_timeout", idle_timeout)
@@ -109,6 +112,7 @@ class Definition:
         self.source: Any = _runner_source(name, source, hook)
         self.strategy = strategy
         self.exclusive = exclusive
+        self.idempotent = idempotent
         self.start_early = start_early
         self.loop: LoopKind = loop
         self.max_in_flight = max_in_flight

@@ -46,10 +46,12 @@ class Function(ByHand, Registry):
         arguments: What the model sent: a dict, JSON text, or None.  Validated when the call starts.
         tracer: Told of this call, or None; a Context sets its own.
         model: The name of the model that asked, or None.
+        intercept: Supervises this call, or None; a Context sets its own.
     """
 
     __slots__ = (
         "__weakref__",
+        "_admitted",
         "_called",
         "_definition",
         "_id",
@@ -57,6 +59,7 @@ class Function(ByHand, Registry):
         "_rendered",
         "_runner",
         "arguments",
+        "intercept",
         "model",
         "tracer",
     )
@@ -86,11 +89,14 @@ class Function(ByHand, Registry):
         self.arguments: Any = arguments
         self.tracer: Tracer | None = None
         self.model: str | None = None
+        self.intercept: Any = None
+        self._admitted = False  # counted by its Context's guard and Budget
         self._runner: Any = None
         self._ahead = False
         self._called = False
         self._cancelled = False
         self._claimed = False
+        self._claims = []
         self._return = None
         self._task = None
         self._rendered: Parameters | None = None
@@ -118,6 +124,7 @@ class Function(ByHand, Registry):
         """
         call = Function._of(self._definition, id, arguments)
         call.tracer, call.model, call._rendered = self.tracer, self.model, self._rendered
+        call.intercept = self.intercept
         return call
 
     # What it is
@@ -272,8 +279,8 @@ class Function(ByHand, Registry):
     # Running it
 
     def call(self) -> Return:
-        """Run the call here and now, on this thread, and answer it."""
-        return self.task("sequential").wait(block_loop=True)
+        """Run the call here and now, on this thread, and answer it; nobody is asked whether it may."""
+        return launch_one(self, "sequential", supervised=False).wait(block_loop=True)
 
     def task(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from toolexec._errors import WaitTimeout
@@ -12,6 +12,7 @@ from toolexec._waiting import check_timeout, refuse_running_loop
 
 if TYPE_CHECKING:
     from toolexec._group import Group
+    from toolexec._task import Task
 
 
 class Functions(Sequence[Function]):
@@ -69,6 +70,7 @@ class Functions(Sequence[Function]):
             strategy,
             window=window,
             timeout=timeout,
+            once=True,
         )
 
     def wait(
@@ -93,9 +95,8 @@ class Functions(Sequence[Function]):
         until = None if timeout is None else group._clock.now() + timeout
         try:
             group.wait(timeout)
-            for function in self:
-                if function._return is None and function._task is not None:
-                    function._task.wait(None if until is None else max(0.0, until - group._clock.now()))
+            for task in self._elsewhere():
+                task.wait(None if until is None else max(0.0, until - group._clock.now()))
         except WaitTimeout:
             raise WaitTimeout(timeout or 0.0, [fn.id for fn in self if fn._return is None]) from None
         return self._answers()
@@ -103,14 +104,20 @@ class Functions(Sequence[Function]):
     async def run(self, strategy: Any = None, *, window: int | None = None) -> tuple[Return, ...]:
         """:meth:`wait`, from a running loop."""
         await self.group(strategy, window=window)
-        for function in self:
-            if function._return is None and function._task is not None:
-                await function._task
+        for task in self._elsewhere():
+            await task
         return self._answers()
 
     def call(self) -> tuple[Return, ...]:
         """Run those that are pending here and now, one after another."""
         return self.wait("sequential")
+
+    def _elsewhere(self) -> Iterator[Task]:
+        """The Tasks of those that somebody else runs."""
+        for function in self:
+            task = function._task or next(iter(function._claims), None)  # perhaps claimed at this moment
+            if function._return is None and task is not None:
+                yield task
 
     def _answers(self) -> tuple[Return, ...]:
         return tuple(function._return for function in self if function._return is not None)

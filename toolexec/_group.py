@@ -264,16 +264,16 @@ class Group:
 
     def _publish(self, task: Task, outcome: Outcome) -> None:
         """A task has its outcome: trace it, make it visible, start what waited for it, wake who waits."""
-        if task._tracing is not None and CONTROL.is_current():
-            # The tracer is the user's code, and may block; the control thread must not.
+        if (task._tracing is not None or task._steps is not None) and CONTROL.is_current():
+            # A tracer and an intercept are the user's code, and may block; the control thread must not.
             run_beside(partial(self._finish, task, outcome), "trace")
         else:
             self._finish(task, outcome)
 
     def _finish(self, task: Task, outcome: Outcome) -> None:
         task._publish(outcome)
-        if task._strategy is not None:
-            task._strategy._live.discard(task)
+        for strategy in task._strategies():
+            strategy._live.discard(task)
         self._finished.append(task)
         self._emit_settled(task)
         self._let_go(task, task._entry)
@@ -320,8 +320,8 @@ class Group:
         if task._return is None:
             run_beside(partial(self._finish, task, outcome), "trace")
             return
-        if task._strategy is not None:
-            task._strategy._live.discard(task)
+        for strategy in task._strategies():
+            strategy._live.discard(task)
         if task not in self._finished:
             self._finished.append(task)
         self._emit_settled(task)

@@ -88,6 +88,8 @@ class Job:
 
     __slots__ = (
         "_concluded",
+        "_outcomes",
+        "_over",
         "_owner",
         "begun",
         "call",
@@ -120,6 +122,8 @@ class Job:
         self.begun: bool = False
         self.slot: Any = None
         self._concluded: Outcome | None = None
+        self._outcomes: list[Outcome] = []  # where another job may follow this one; the first counts
+        self._over = False  # another has followed it
 
     @property
     def asked(self) -> bool:
@@ -133,8 +137,8 @@ class Job:
 
     @property
     def settled(self) -> bool:
-        """Whether the call has its Return, from whomever."""
-        return self._owner._done()
+        """Whether the call has its Return, from whomever, or goes on in another attempt."""
+        return self._over or self._owner._done()
 
     def ask(self, reason: str) -> None:
         """Ask the call to stop, from the strategy's own side (its loop ends, say).  Any thread."""

@@ -18,6 +18,7 @@ from toolexec._outcome import Outcome
 from toolexec._warn import warn_beside
 
 if TYPE_CHECKING:
+    from toolexec._job import Job
     from toolexec._task import Task
 
 # The hook of a body that still runs gets the second half; so does one that began before.  The last
@@ -39,7 +40,7 @@ def ask_all(tasks: Sequence[Task], ask: Ask) -> list[Task]:
     stopped, or another would begin in its place.
     """
     try:
-        asked = [task for task in tasks if task._job is not None and task._return is None and task._job.call.ask(ask)]
+        asked = [task for task in tasks if task._job is not None and task._return is None and _ask(task, ask)]
         for task in asked:
             CONTROL.post(partial(climb, task))
     except BaseException:  # a Ctrl-C in between: nobody would ask these again
@@ -48,6 +49,16 @@ def ask_all(tasks: Sequence[Task], ask: Ask) -> list[Task]:
                 CONTROL.post(partial(climb, task))
         raise
     return asked
+
+
+def _ask(task: Task, ask: Ask) -> bool:
+    while True:
+        job = task._job
+        assert job is not None
+        new = job.call.ask(ask)
+        # First the flag, and then a look: another job that takes this one's place does it the other way round.
+        if task._job is job:
+            return new
 
 
 def interrupt_all(tasks: Sequence[Task], ask: Ask, *, after_running: bool) -> None:
@@ -66,11 +77,13 @@ def climb(task: Task) -> None:
     if task._return is not None or job is None or place is None or strategy is None:
         return
     call = job.call
+    if not call.asked:
+        return  # it was the job before this one that was, by the end of its own time
     grace = _limit_grace(call, strategy.grace)
     if place.lazy and grace > 0 and not call.asks[0].tells and take_hook(call):
         # Nothing is raised into a body on its waiter's thread: its hook is all that can be told.
         run_beside(job.run_taken_hook, "hook")
-    if not task._handed or (task._begun_at is None and not strategy.isolated):
+    if not task._handed or not (job.begun or strategy.isolated):
         # It has not begun, and will not: who starts it looks at the flag first.
         job.finish(job.stopped())
         return
@@ -89,7 +102,7 @@ def bar(task: Task) -> None:
     job, strategy = task._job, task._strategy
     if job is None or strategy is None or job.call.barred is None:
         return
-    if not task._handed or (task._begun_at is None and not strategy.isolated):
+    if not task._handed or not (job.begun or strategy.isolated) or task._is_gated():
         job.call.ask(job.call.barred)
         climb(task)
 
@@ -109,10 +122,9 @@ def finish_off(task: Task) -> None:
     _kill(task)
 
 
-def hook_begun(task: Task) -> None:
+def hook_begun(task: Task, job: Job) -> None:
     """The body has ended and its hook runs: that gets its share of the grace, and no more."""
-    job = task._job
-    if task._return is None and job is not None:
+    if task._return is None and task._job is job:
         _after(task, _HOOK_AT * job.call.grace, _leave)
 
 
@@ -148,7 +160,7 @@ def _climb_within(task: Task, grace: float) -> None:
 
 def _after(task: Task, delay: float, rung: Callable[[Task], None]) -> None:
     """Take a rung in ``delay`` seconds, unless the call has settled by then."""
-    group, step = task._group, partial(rung, task)
+    group, step = task._group, partial(_take, rung, task, task._job)
     clock = group._clock
     if group._in_loop:
         # The loop's clock stands still while something blocks the loop, and for ever once it has
@@ -160,6 +172,11 @@ def _after(task: Task, delay: float, rung: Callable[[Task], None]) -> None:
     if task._return is not None:  # settled meanwhile, perhaps before it could see the timers
         for undo in task._undo:
             undo()
+
+
+def _take(rung: Callable[[Task], None], task: Task, job: Job | None) -> None:
+    if task._job is job:
+        rung(task)
 
 
 def _late_hook(task: Task) -> None:

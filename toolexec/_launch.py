@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from toolexec._admission import Admission
 from toolexec._arguments import Plain
 from toolexec._binding import bind_call, deps_of
 from toolexec._call_state import Ask, CallState
@@ -27,6 +28,8 @@ from toolexec._tracer import Tracer, Tracing
 
 if TYPE_CHECKING:
     from toolexec._function import Function
+    from toolexec._job import Job
+    from toolexec._supervision import Supervision
 
 
 def launch_one(function: Function, choice: Any, **options: Any) -> Task:
@@ -45,8 +48,13 @@ def launch(
     on_progress: Callable[..., object] | None = None,
     timeout: float | None = None,
     call_timeout: float | None = None,
-    context: object = None,
+    context: Any = None,
     stopped: Callable[[Function], str | None] | None = None,
+    supervision: Supervision | None = None,
+    decided: bool = False,
+    answer: Outcome | None = None,
+    supervised: bool = True,
+    once: bool = False,
 ) -> Group:
     """Claim the calls, bind them, and start everything the window allows.
 
@@ -61,6 +69,11 @@ def launch(
         call_timeout: Seconds that each call has, from the start of its body, beside its tool's own limits.
         context: The Context that the Group belongs to.
         stopped: Why a call of that Context may not start, or None.
+        supervision: What that Context lets run.
+        decided: Whether that need not be asked: these may run.
+        answer: What they have come to already; nothing runs.
+        supervised: Whether anybody is to have a say in them.
+        once: Whether calls that somebody else has claimed meanwhile are left to them.
 
     Raises:
         UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError, ValueError: Nothing was started.
@@ -73,11 +86,11 @@ def launch(
     # Everything that can be wrong with the use, before the first call is claimed.
     ahead = {id(function): function._task for function in functions if function._ahead}  # once: another thread may ask
     strategies = [
-        None if id(function) in ahead else pick(function, chosen(choice))
+        None if id(function) in ahead or answer is not None else pick(function, chosen(choice))
         for function, choice in zip(functions, choices, strict=True)
     ]
     for function in functions:
-        if function._definition.source is not None and not isinstance(function.arguments, Plain):
+        if answer is None and function._definition.source is not None and not isinstance(function.arguments, Plain):
             check_injected(function.name, function._parameters.injected, context, deps_of(context))
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
@@ -86,6 +99,7 @@ def launch(
     parent = CURRENT.get()
     refused: list[tuple[Task, Outcome]] = []
     tasks: list[Task] = []
+    admission = Admission(context, supervision, stopped, decided=decided, answer=answer) if supervised else None
     try:
         for function, strategy in zip(functions, strategies, strict=True):
             if (started := ahead.get(id(function))) is not None:
@@ -96,15 +110,15 @@ def launch(
             task._on_progress = on_progress
             task._limits = function._definition.time_limits.or_call(call_timeout)
             tasks.append(task)
-            function._task = task
-            function._claimed = True
-            bound = bind_call(task, strategy, parent, tracing)
+            if not _claim(function, task, once=once):
+                del tasks[-1]
+                continue
+            bound = _bind(task, strategy, parent, places, admission)
             if isinstance(bound, Outcome):
                 refused.append((task, bound))
-                continue
-            assert strategy is not None
-            task._job, task._strategy, task._place = bound, strategy, places[strategy]
-            bound.call.lazy = task._place.lazy
+            else:
+                task._job = bound
+        group._places = tuple(places.values())
         _hold(group, tasks, parent, timeout)  # from here on each of them gets a Return
         _begin(group, refused, window, stopped)
     except BaseException as exc:  # a Ctrl-C, anywhere
@@ -129,6 +143,40 @@ def _hold(group: Group, tasks: Sequence[Task], parent: CallState | None, timeout
         if parent is not None:
             group._parent = parent
             parent.inner.append(group)
+
+
+def _bind(
+    task: Task,
+    strategy: Strategy | None,
+    parent: CallState | None,
+    places: dict[Strategy, Place],
+    admission: Admission | None,
+) -> Job | Outcome:
+    """The first job of a call, and where that runs; or the outcome that refuses it."""
+    if admission is not None and admission.concerns(task.function):
+        bound = admission.first_job(task, strategy, parent, places)
+    else:
+        bound = bind_call(task, strategy, parent)
+    if isinstance(bound, Outcome) or strategy is None or task._place is not None:
+        return bound
+    task._strategy, task._place = strategy, places[strategy]
+    bound.call.lazy = task._place.lazy
+    return bound
+
+
+def _claim(function: Function, task: Task, *, once: bool) -> bool:
+    """Claim a call for a Task; whether it is to have it."""
+    first = 0 if function._task is None else 1  # behind the Task whose Return was no more than deferred
+    claims = function._claims
+    claims.append(task)
+    if once and claims[first] is not task:
+        claims.remove(task)
+        return False
+    function._task = task
+    function._claimed = True
+    if once:
+        function._return = None  # of one that was deferred
+    return True
 
 
 def _check_callback(on_progress: object) -> None:
@@ -185,19 +233,21 @@ def _end(group: Group, refused: Sequence[tuple[Task, Outcome]], exc: BaseExcepti
 def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
     """Undo the claim of calls none of which has begun."""
     for task in tasks:
-        task.function._claimed = False
-        task.function._task = None
+        if task._steps is not None:
+            task._steps.drop()
+        task.function._claims.remove(task)
+        task.function._claimed = bool(task.function._claims)
+        task.function._task = next(reversed(task.function._claims), None)
     for place in places:
         place.release()
 
 
 def _enlist(task: Task) -> None:
     """From here on closing the strategy reaches the call; or it was closed since it was chosen."""
-    strategy = task._strategy
-    assert strategy is not None
-    strategy._live.add(task)
-    if strategy.closed:
-        task._ask(Ask("its strategy was closed"))
+    for strategy in task._strategies():
+        strategy._live.add(task)
+        if strategy.closed:
+            task._ask(Ask("its strategy was closed"))
 
 
 def pick(function: Function, strategy: Strategy | None) -> Strategy | None:

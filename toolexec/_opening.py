@@ -25,7 +25,7 @@ def open_group(group: Group, tasks: Sequence[Task], window: int | None) -> None:
     shares: dict[object, int | None] = {}
     entries = [_entry(task, window, shares) for task in tasks]
     running = [_running(task, window, shares) for task in group._joined if task._return is None]
-    limited = any(entry.exclusive or entry.limits for entry in entries)
+    limited = any(_is_limited(entry) for entry in entries)
     if not limited and not _crowded([*entries, *running], shares):
         for task in tasks:
             start(task)
@@ -52,21 +52,50 @@ def open_group(group: Group, tasks: Sequence[Task], window: int | None) -> None:
 
     CONTROL.post(open_window)
     opened.get()
+    _start_deciding(tasks)
+
+
+def _start_deciding(tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        if task._is_gated():
+            start(task)
+
+
+def _is_limited(entry: Entry[Task]) -> bool:
+    """Whether when it starts is for the control thread to say, also because it may have to be decided on first."""
+    return entry.exclusive or bool(entry.limits) or entry.gated or _in_turn(entry)
 
 
 def _entry(task: Task, window: int | None, shares: dict[object, int | None]) -> Entry[Task]:
-    strategy, place, job = task._strategy, task._place, task._job
+    strategy, place, job, steps = task._strategy, task._place, task._job, task._steps
+    assert job is not None
+    limits, gated = job.call.limits, False
+    if steps is not None and steps.gated:
+        strategy, place, limits, gated = steps.strategy, steps.place, steps.limits, True
     assert strategy is not None
     assert place is not None
-    assert job is not None
     key = None if window is not None else strategy
-    # A lazy place runs its calls one at a time by itself.
-    shares[key] = window if window is not None else None if place.lazy else strategy.window
-    return Entry(task, key, job.call.limits, exclusive=task.function._definition.exclusive, lazy=place.lazy)
+    exclusive = task.function._definition.exclusive
+    entry = Entry(task, key, limits, exclusive=exclusive, lazy=place.lazy, gated=gated)
+    if window is not None:
+        shares[key] = window
+    elif not place.lazy:
+        shares[key] = strategy.window
+    elif _in_turn(entry) or shares.get(key) is not None:
+        shares[key] = 1
+    else:
+        shares[key] = None  # a lazy place runs its calls one at a time by itself
+    return entry
+
+
+def _in_turn(entry: Entry[Task]) -> bool:
+    """Whether it is a lazy call that may be attempted again: in its turn, before those behind it."""
+    return entry.lazy and entry.item._steps is not None
 
 
 def _running(task: Task, window: int | None, shares: dict[object, int | None]) -> Entry[Task]:
-    key = None if window is not None else task._strategy
+    steps = task._steps
+    key = None if window is not None else task._strategy if steps is None else steps.strategy
     shares.setdefault(key, None)
     return Entry(task, key, ())  # what limits it holds, it holds where it was started
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._calls import call_dict, unique_ids
+from toolexec._deferred import ids_of, is_deferred
 from toolexec._errors import FormatError, ToolexecError
 from toolexec._formats import format_of, installed, recognised
 from toolexec._json import is_array, is_object
 from toolexec._parts import Part, Text, parts_of
 from toolexec._provider import Answer, Provider, Reply
-from toolexec._return import frameless, render
+from toolexec._rendering import Rendering
+from toolexec._return import frameless
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -29,9 +31,10 @@ class Received:
         provider: Whose format it had; None for a list of call dicts.
         functions: Its calls, in order; of a stream those that are known so far.
         state: Whether all of it is there, or it is a stream that still goes on, or one that broke.
+        turn: In which turn of its conversation it came.
     """
 
-    __slots__ = ("_ids", "functions", "provider", "reply", "state")
+    __slots__ = ("_ids", "functions", "provider", "reply", "state", "turn")
 
     def __init__(
         self,
@@ -44,19 +47,22 @@ class Received:
         self.provider = provider
         self.functions = tuple(functions)
         self.state: Literal["whole", "open", "broken"] = state
+        self.turn = 0
         self._ids: dict[str, list[str | None]] = {}  # by provider: what was made up once has to stay
 
     @property
     def is_open(self) -> bool:
         """Whether something of it is still to come: calls, or their Returns."""
-        return self.state == "open" or any(function._return is None for function in self.functions)
+        return self.state == "open" or any(
+            function._return is None or is_deferred(function) for function in self.functions
+        )
 
     @property
     def asks_nothing(self) -> bool:
         """Whether it is a whole response without calls."""
         return self.state == "whole" and not self.functions
 
-    def messages(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
+    def messages(self, provider: Provider, tools: Iterable[str], rendering: Rendering) -> list[dict[str, Any]]:
         """The results, in call order.
 
         Raises:
@@ -64,13 +70,13 @@ class Received:
         """
         if not self._is_whole() or not self.functions:
             return []
-        return provider.results(self._reply_for(provider), self._answers(provider, tools))
+        return provider.results(self._reply_for(provider), self._answers(provider, tools, rendering))
 
-    def turn(self, provider: Provider, tools: Iterable[str]) -> list[dict[str, Any]]:
+    def both(self, provider: Provider, tools: Iterable[str], rendering: Rendering) -> list[dict[str, Any]]:
         """What the model said, and the results; see :meth:`messages`."""
         if not self._is_whole():
             return []
-        reply, answers = self._reply_for(provider), self._answers(provider, tools)
+        reply, answers = self._reply_for(provider), self._answers(provider, tools, rendering)
         return [*provider.assistant(reply, answers), *(provider.results(reply, answers) if answers else ())]
 
     def _is_whole(self) -> bool:
@@ -93,14 +99,23 @@ class Received:
         # A copy: what is given out is the caller's to add to, a mark for its cache say.
         return self.reply._replace(native=copy.deepcopy(self.reply.native) if own else None)
 
-    def _answers(self, provider: Provider, tools: Iterable[str]) -> list[Answer]:
+    def _answers(self, provider: Provider, tools: Iterable[str], rendering: Rendering) -> list[Answer]:
+        if put_off := ids_of(function for function in self.functions if is_deferred(function)):
+            raise ToolexecError(
+                f"calls are deferred, and have no answer for the model yet: {put_off}; approve, deny or answer them"
+            )
         ids = self._ids.get(provider.name)
         if ids is None:
             given = [record.id for record in self.reply.calls]
             made = unique_ids(given, provider.legal_id, needed=provider.needs_ids)
             ids = self._ids.setdefault(provider.name, made)
         return [
-            Answer(call_id, provider.rename(function.name), record.arguments, *_result(function, provider, tools))
+            Answer(
+                call_id,
+                provider.rename(function.name),
+                record.arguments,
+                *_result(function, provider, tools, rendering),
+            )
             for call_id, function, record in zip(ids, self.functions, self.reply.calls, strict=True)
         ]
 
@@ -171,14 +186,16 @@ def _parsed(text: str | bytes | bytearray) -> object:
         raise FormatError(f"a response that is no JSON ({exc}): {excerpt(repr(text))}") from None
 
 
-def _result(function: Function, provider: Provider, tools: Iterable[str]) -> tuple[list[Part], bool]:
+def _result(
+    function: Function, provider: Provider, tools: Iterable[str], rendering: Rendering
+) -> tuple[list[Part], bool]:
     ret = function._return
     if ret is None:
         raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
     if ret.status == "ok":
         parts = parts_of(ret.value)
         if parts is not None and any(str(part).strip() for part in parts):
-            return parts, True
+            return rendering.cut(parts), True
     if ret.status == "unknown_tool":
         ret = replace(ret, value={**ret.value, "available": [provider.rename(name) for name in tools]})
-    return [Text(render(ret, json=function._definition.json))], ret.ok
+    return rendering.cut([Text(rendering.text(ret, function._definition.json))]), ret.ok

@@ -61,19 +61,28 @@ class Entry(Generic[T]):
         limits: The limits it has to hold while it runs.
         exclusive: Whether it runs alone in its Group.
         lazy: Whether it runs only while somebody waits; until then it must hold nothing others wait for.
+        gated: Whether it is still to be decided if the call may run.
         window: The one it is in.
     """
 
-    __slots__ = ("exclusive", "item", "lazy", "limits", "share", "window")
+    __slots__ = ("exclusive", "gated", "item", "lazy", "limits", "share", "window")
 
     def __init__(
-        self, item: T, share: object, limits: Sequence[Limit], *, exclusive: bool = False, lazy: bool = False
+        self,
+        item: T,
+        share: object,
+        limits: Sequence[Limit],
+        *,
+        exclusive: bool = False,
+        lazy: bool = False,
+        gated: bool = False,
     ) -> None:
         self.item = item
         self.share = share
         self.limits = tuple(limits)
         self.exclusive = exclusive
         self.lazy = lazy
+        self.gated = gated
         self.window: Window[T]
 
 
@@ -113,15 +122,17 @@ class Window(Generic[T]):
         """Start all that may start now, in call order; they hold their places until ``settle``."""
         chosen: list[Entry[T]] = []
         passed_over = False
+        out_of_turn = False  # a lazy call is yet to be decided on: lazy ones run one after another, in order
         for entry in self._waiting:
             if self._alone or not any(free > 0 for free in self._free.values()):
                 break
             if entry.exclusive and (passed_over or self._running):
                 break  # the barrier: nothing behind it starts before it, nor it before what is ahead
-            if not self._may_start(entry):
+            if not self._may_start(entry) or (entry.lazy and out_of_turn):
                 if entry.exclusive:
                     break  # it holds up what is behind it, whatever it waits for itself
                 passed_over = True
+                out_of_turn = out_of_turn or (entry.lazy and entry.gated)
                 continue
             self._hold(entry)
             chosen.append(entry)
@@ -132,7 +143,7 @@ class Window(Generic[T]):
         return chosen
 
     def _may_start(self, entry: Entry[T]) -> bool:
-        if entry.lazy and not self.driven:
+        if entry.gated or (entry.lazy and not self.driven):
             return False
         return self._free[entry.share] > 0 and all(limit.held < limit.capacity for limit in entry.limits)
 

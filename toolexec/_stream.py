@@ -247,10 +247,12 @@ class Stream:
                 full.add(strategy)
                 waiting.append((function, strategy))
                 continue
-            task = self._context._open([function], strategy).tasks[0]
+            tasks = self._context._open([function], strategy, once=True).tasks
+            if not tasks:  # another thread was faster
+                continue
             function._ahead = True
             if strategy is not None:
-                self._in_flight[strategy].append(task)
+                self._in_flight[strategy].append(tasks[0])
         self._queue = waiting
 
     def _has_room(self, strategy: Strategy) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolexec._group import Group
     from toolexec._job import Job
     from toolexec._schedule import Entry
+    from toolexec._steps import Steps
     from toolexec._strategy import Place, Strategy
     from toolexec._tracer import Tracing
 
@@ -41,10 +42,12 @@ class Task:
 
     __slots__ = (
         "_active_at",
+        "_attempts",
         "_begun_at",
         "_claimed_at",
         "_concluded",
         "_context",
+        "_due",
         "_entry",
         "_group",
         "_handed",
@@ -56,6 +59,7 @@ class Task:
         "_reports",
         "_return",
         "_start_token",
+        "_steps",
         "_strategy",
         "_telling",
         "_tracing",
@@ -76,7 +80,10 @@ class Task:
         self._entry: Entry[Task] | None = None
         self._handed = False  # given to its place
         self._claimed_at = group._clock.now()
-        self._begun_at: float | None = None
+        self._begun_at: float | None = None  # its first attempt
+        self._attempts = 0
+        self._due: float | None = None  # when its Group's time is over
+        self._steps: Steps | None = None  # what comes before and after its body, if anything does
         self._active_at = 0.0  # when it last reported progress
         self._limits = NO_LIMITS
         self._concluded: Outcome | None = None  # what it came to, while its hook still runs
@@ -159,16 +166,25 @@ class Task:
     # For the job
 
     def _begun(self, job: Job) -> None:
-        if self._return is not None:  # a report from a worker that was left behind meanwhile
+        if self._return is not None or job is not self._job:  # a worker that was left behind meanwhile
             return
-        self._begun_at = self._group._clock.now()
+        if self._is_gated():
+            return
+        now = self._group._clock.now()
+        if self._begun_at is None:
+            self._begun_at = now
+        self._attempts += 1
         self.function._called = True
         self._trace_start()
-        start_clock(self)
+        if self._steps is not None:
+            self._steps.begun()
+        start_clock(self, now)
         if self._group._listeners:
             self._group._emit(Started(self))
 
     def _progressed(self, job: Job, progress: Progress) -> None:
+        if self._is_gated():
+            return
         if self._limits.idle_timeout is not None:
             self._active_at = self._group._clock.now()
         if self._on_progress is None and not self._group._listeners:
@@ -213,10 +229,12 @@ class Task:
             return
         job.call.barred = ask
         CONTROL.post(partial(bar, self))
+        if self._job is not job:  # as when it is asked
+            self._bar(ask)
 
     def _conclude(self, job: Job, outcome: Outcome) -> None:
         self._concluded = outcome
-        CONTROL.post(partial(hook_begun, self))
+        CONTROL.post(partial(hook_begun, self, job))
 
     def _ctrl_c(self, job: Job, exc: BaseException) -> None:
         groups = (self._group, *self._group._followers)
@@ -238,12 +256,39 @@ class Task:
         asks = job.call.asks
         if asks and asks[0].timeout:
             outcome = out_of_time(job.call, outcome)
+        if self._steps is not None:
+            last = self._last_word(self._steps, job, outcome)
+            if last is None:
+                return
+            outcome = last
         outcomes = self._outcomes
         outcomes.append(outcome)
         if outcomes[0] is not outcome:
             del outcomes[1:]  # late: somebody else's is the answer, and this value must not live on here
             return
         self._answer_with(outcome)
+
+    def _last_word(self, steps: Steps, job: Job, outcome: Outcome) -> Outcome | None:
+        """What the call has come to; None if it goes on."""
+        job._outcomes.append(outcome)
+        if job._outcomes[0] is not outcome:
+            del job._outcomes[1:]
+            return None
+        try:
+            return steps.after(job, outcome)
+        except BaseException:  # as below; and whatever follows finds an answer there
+            self._outcomes.append(outcome)
+            CONTROL.post(partial(self._group._mend, self, outcome))
+            raise
+
+    def _is_gated(self) -> bool:
+        """Whether it is still to be decided if the call may run."""
+        return self._steps is not None and self._steps.gated
+
+    def _strategies(self) -> Iterable[Strategy]:
+        """Those that have to know of it."""
+        both = (self._strategy, None if self._steps is None else self._steps.strategy)
+        return {strategy for strategy in both if strategy is not None}
 
     def _answer_with(self, outcome: Outcome) -> None:
         try:
@@ -259,6 +304,7 @@ class Task:
         now = self._group._clock.now()
         function = self.function
         begun = self._begun_at
+        gated = self._is_gated()
         ret = Return(
             id=function.id,
             name=function.name,
@@ -267,12 +313,14 @@ class Task:
             exception=outcome.exception,
             reason=outcome.reason,
             abandoned=outcome.abandoned,
-            strategy=self._strategy.name if self._strategy is not None else None,
+            strategy=self._strategy.name if self._strategy is not None and not gated else None,
             queued_s=(now if begun is None else begun) - self._claimed_at,
             duration_s=0.0 if begun is None else now - begun,
-            attempts=0 if begun is None else 1,
+            attempts=self._attempts,
             output=outcome.output,
         )
+        if self._steps is not None:
+            ret = self._steps.rewrite(ret)
         if self._tracing is not None:
             self._trace_start()
             self._tracing.tell(
@@ -283,6 +331,8 @@ class Task:
         function._cancelled = function._cancelled or ret.cancelled
         function._return = ret
         self._return = ret
+        if self._job is not None:
+            self._job._outcomes.clear()
         self._outcomes[0] = None  # or a large value lives on here when the Return is let go
         for undo in self._undo:
             undo()
@@ -305,5 +355,6 @@ def _in_band(outcome: Outcome) -> Any:
     if outcome.status == "cancelled":
         return cancelled_form(outcome.reason or "interrupted", **extra)
     if outcome.exception is None:
-        return cancelled_form(outcome.reason or outcome.status, **extra)
+        denied = {"denied": True} if outcome.status == "denied" else {}
+        return cancelled_form(outcome.reason or outcome.status, **extra, **denied)
     return error_form(outcome.exception, **extra)

@@ -68,6 +68,7 @@ class Tool(Registry):
         idle_timeout: Seconds a call may go without reporting progress.
         max_in_flight: How many of its calls may run at once in this process, or None.
         exclusive: Whether its calls run alone in their Group.
+        idempotent: Whether a body may run again for one call, because twice does no harm.
         start_early: Whether a call may start while the response that asks for it still streams in.
         resource: Calls that name one resource never overlap.
         loop: The kind of loop an async ``call`` gets where it has to bring its own.
@@ -83,6 +84,7 @@ class Tool(Registry):
     idle_timeout: ClassVar[float | None] = None
     max_in_flight: ClassVar[int | None] = None
     exclusive: ClassVar[bool] = False
+    idempotent: ClassVar[bool] = False
     start_early: ClassVar[bool] = True
     resource: ClassVar[str | None] = None
     loop: ClassVar[LoopKind] = "asyncio"
@@ -146,6 +148,7 @@ class ToolOptions(TypedDict, total=False):
         max_in_flight: How many of its calls may run at once in this process.
         exclusive: Whether its calls run alone in their Group: after every call before them has
             settled, and before any after them starts.
+        idempotent: Whether a body may run again for one call, because twice does no harm: see ``Retry``.
         start_early: Whether a call may start while the response that asks for it still streams in
             (see ``Context.stream``); False for what cannot be taken back if the stream breaks.
         resource: Calls that name one resource never overlap.
@@ -160,6 +163,7 @@ class ToolOptions(TypedDict, total=False):
     idle_timeout: float | None
     max_in_flight: int | None
     exclusive: bool
+    idempotent: bool
     start_early: bool
     resource: str | None
     loop: LoopKind

@@ -1,0 +1,96 @@
+"""Admission: which of the calls that are to start may, and what else comes before or after their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from toolexec._binding import bind_call
+from toolexec._deciding import Undecided, decide
+from toolexec._discovery import shared
+from toolexec._loop_kind import running_loop
+from toolexec._outcome import Outcome
+from toolexec._steps import Steps
+
+if TYPE_CHECKING:
+    from toolexec._call_state import CallState
+    from toolexec._function import Function
+    from toolexec._job import Job
+    from toolexec._retry import Retry
+    from toolexec._strategy import Place, Strategy
+    from toolexec._supervision import Supervision
+    from toolexec._task import Task
+
+
+class Admission:
+    """Who has a say in the calls of one Group.
+
+    Attributes:
+        answer: What its calls have come to already, so that nothing runs; or None.
+    """
+
+    __slots__ = ("_context", "_decided", "_stopped", "_supervision", "_warnings", "answer")
+
+    def __init__(
+        self,
+        context: Any,
+        supervision: Supervision | None,
+        stopped: Callable[[Function], str | None] | None,
+        *,
+        decided: bool,
+        answer: Outcome | None,
+    ) -> None:
+        """Take the options of a launch; see there."""
+        self._context = context
+        self._supervision = supervision
+        self._stopped = stopped
+        self._decided = decided
+        self.answer = answer
+        self._warnings: list[str | None] = []
+
+    def concerns(self, function: Function) -> bool:
+        """Whether anybody has a say in a call."""
+        return self._supervision is not None or function.intercept is not None or self.answer is not None
+
+    def first_job(
+        self, task: Task, strategy: Strategy | None, parent: CallState | None, places: dict[Strategy, Place]
+    ) -> Job | Outcome:
+        """The first job of a call; or the outcome that refuses it.
+
+        Args:
+            task: The call.
+            strategy: Where it is to run; None for a tool that is not there.
+            parent: The call whose body makes it.
+            places: Those of its Group; one is added for a decision that has to be awaited.
+        """
+        function = task.function
+        place = None if strategy is None else places[strategy]
+        retry = self._retry(function, strategy)
+        if retry is not None or function.intercept is not None:
+            task._steps = Steps(task, strategy, place, retry)
+        if self.answer is not None:
+            return self.answer
+        if self._decided or (self._stopped is not None and self._stopped(function) is not None):
+            return bind_call(task, strategy, parent)
+        made = decide(task, strategy, parent, self._supervision, self._warning())
+        if not isinstance(made, Undecided):
+            return made
+        steps = task._steps = task._steps or Steps(task, strategy, place, retry)
+        # As an async tool under "auto": in the loop that runs here, or else in the background.
+        awaits = shared(running_loop() or "asyncio")
+        if awaits not in places:
+            places[awaits] = awaits.bind()
+        task._strategy, task._place = awaits, places[awaits]
+        return steps.gate(made, parent)
+
+    def _retry(self, function: Function, strategy: Strategy | None) -> Retry | None:
+        retry = None if self._supervision is None else self._supervision.retry
+        # Of a tool that is not idempotent only a call that is lost before its body, which a worker runs.
+        possible = function._definition.idempotent or (strategy is not None and strategy.isolated)
+        return retry if possible else None
+
+    def _warning(self) -> str | None:
+        """What the guard says of them all; it is asked once."""
+        if not self._warnings:
+            self._warnings.append(None if self._supervision is None else self._supervision.warning(self._context))
+        return self._warnings[0]

@@ -1,0 +1,130 @@
+"""Intercept: a supervisor that sees a call before it runs, and what it came to."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+
+from toolexec._errors import DeclarationError
+
+if TYPE_CHECKING:
+    from toolexec._function import Function
+    from toolexec._return import Return
+
+
+@final
+class Defer:
+    """The type of ``DEFER``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "toolexec.DEFER"
+
+    def __reduce__(self) -> str:
+        return "DEFER"
+
+
+DEFER: Final = Defer()
+"""Answers "not now": the call does not start, and its Return has the status ``deferred`` until
+``Context.approve``, ``deny`` or ``answer`` settles it."""
+
+
+class Intercept:
+    """Sees every call of a Context before it runs, and every Return before anyone else does.
+
+        class Audit(tx.Intercept):
+            options = {"forbidden": {"rm"}}
+
+            @classmethod
+            def call(cls, *, function, forbidden):
+                if function.name in forbidden:
+                    return function.deny("this tool is switched off")
+
+        ctx = tx.Context(tools=..., intercept=Audit)
+
+    A subclass, or an instance of one, or anything else with a ``call`` like this one's.
+
+    Attributes:
+        options: Passed to ``call`` and ``after`` by name.
+    """
+
+    options: ClassVar[Mapping[str, Any]] = {}
+
+    @classmethod
+    def call(cls, *, function: Function, **options: Any) -> Any:  # noqa: ARG003 - for who overrides it
+        """Look at a call that is about to run; the first of its steps, before its tool is made.
+
+        It runs on the thread that starts the call.  May be async: then it is awaited in the caller's
+        loop, or else in the background, before the body starts wherever that runs.  To change what the tool
+        gets, set ``function.arguments``; they are validated after this.
+
+        Args:
+            function: The call.
+            **options: The class's ``options``.
+
+        Returns:
+            None lets the call go on.  A Return (``function.return_(value)``, ``function.deny(reason)``)
+            answers it, and ``DEFER`` puts it off; the tool does not run.  Anything else, and raising,
+            is taken for a mistake: the call is ``denied``.
+        """
+        return None
+
+    @classmethod
+    def after(cls, *, function: Function, ret: Return, **options: Any) -> Return | None:  # noqa: ARG003 - likewise
+        """Look at what a call came to, whatever that is; once per Return, but for deferred ones.
+
+        It runs on the thread that settles the call, and may not be async.
+
+        Args:
+            function: The call.
+            ret: Its Return.
+            **options: The class's ``options``.
+
+        Returns:
+            None leaves it as it is; a Return takes its place (its value, status, reason and exception).
+            Raising, or anything else, withholds the result: the call is ``raised`` then.
+        """
+        return None
+
+
+def check_intercept(given: Any) -> Any:
+    """Refuse what cannot be one.
+
+    Raises:
+        DeclarationError: It names what was given, and what to write.
+    """
+    if given is None:
+        return None
+    name = name_of(given)
+    if not callable(getattr(given, "call", None)):
+        raise DeclarationError(
+            f"intercept is {given!r}: it takes a class with a classmethod call(cls, *, function), such as a subclass "
+            "of tx.Intercept"
+        )
+    if isinstance(given, type):
+        for method in ("call", "after"):
+            if isinstance(inspect.getattr_static(given, method, None), types.FunctionType):
+                raise DeclarationError(
+                    f"intercept {name!r}: its {method} takes an instance, and the class was given; write @classmethod "
+                    f"above it, or give {name}()"
+                )
+    after = getattr(given, "after", None)
+    if after is not None and inspect.iscoroutinefunction(after):
+        raise DeclarationError(f"intercept {name!r}: after is async; it runs where the call settles, and cannot await")
+    if not isinstance(options_of(given), Mapping):
+        raise DeclarationError(f"intercept {name!r}: options is {given.options!r}; it takes a dict of keywords")
+    return given
+
+
+def name_of(given: Any) -> str:
+    """What an intercept is called in a message."""
+    return given.__name__ if isinstance(given, type) else type(given).__name__
+
+
+def options_of(given: Any) -> Mapping[str, Any]:
+    """What it is called with by name."""
+    found: Mapping[str, Any] = getattr(given, "options", None) or {}
+    return found

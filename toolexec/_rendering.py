@@ -1,0 +1,111 @@
+"""Rendering: how much of a Return a model gets to read."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+from toolexec._errors import DeclarationError, ToolError
+from toolexec._json import class_name, is_dict
+from toolexec._json_options import Json
+from toolexec._parts import Part, Text
+from toolexec._return import Return, render
+
+Reveal = Literal["message", "type"]
+
+# Less has no room for the words that say how much was cut.
+_LEAST_BYTES = 100
+
+_JOINER = "\u200d"
+
+
+class Rendering:
+    """What a Context lets models read of Returns."""
+
+    __slots__ = ("_max_bytes", "_redact", "_reveal")
+
+    def __init__(
+        self, reveal: Reveal = "message", redact: Callable[[str], str] | None = None, max_bytes: int | None = None
+    ) -> None:
+        if reveal not in get_args(Reveal):
+            raise DeclarationError(f"reveal is {reveal!r}; it takes 'message' or 'type'")
+        if redact is not None and not callable(redact):
+            raise DeclarationError(f"redact is {redact!r}; it takes a function from text to text")
+        if max_bytes is not None and (isinstance(max_bytes, bool) or not isinstance(max_bytes, int)):
+            raise DeclarationError(f"max_result_bytes is {max_bytes!r}; it takes a whole number of bytes")
+        if max_bytes is not None and max_bytes < _LEAST_BYTES:
+            raise DeclarationError(f"max_result_bytes is {max_bytes}; it takes {_LEAST_BYTES} or more")
+        self._reveal = reveal
+        self._redact = redact
+        self._max_bytes = max_bytes
+
+    def text(self, ret: Return, json: Json) -> str:
+        """The text of a Return; never empty.
+
+        Args:
+            ret: The Return.
+            json: The tool's own options.
+        """
+        if self._reveal == "type" and ret.status == "raised" and not isinstance(ret.exception, ToolError):
+            ret = replace(ret, value={**_form(ret), "message": "the tool failed"})
+        text = render(ret, json=json)
+        if ret.ok or self._redact is None:
+            return text
+        try:
+            redacted: object = self._redact(text)
+        except Exception as exc:  # noqa: BLE001 - the user's code; what it should have taken out must not be told
+            return f"(this error is withheld: what redacts it raised {class_name(exc)})"
+        if not isinstance(redacted, str):
+            return f"(this error is withheld: what redacts it gave a {type(redacted).__name__})"
+        return redacted if redacted.strip() else "(this error is withheld)"
+
+    def cut(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts of a result, its texts no longer than they may be, together."""
+        limit = self._max_bytes
+        whole = sum(len(_utf8(part.text)) for part in parts if isinstance(part, Text))
+        if limit is None or whole <= limit:
+            return list(parts)
+        # The words take less than _LEAST_BYTES, for any size there is.
+        note = f"\n[cut: the result has {whole} bytes, of which the last {{}} are left out]"
+        left = limit - len(note.format(whole))
+        shown = 0
+        kept: list[Part] = []
+        last = max(place for place, part in enumerate(parts) if isinstance(part, Text))
+        for place, part in enumerate(parts):
+            if not isinstance(part, Text):
+                kept.append(part)
+                continue
+            text = cut_text(part.text, left - shown)
+            shown += len(_utf8(text))
+            if place == last:
+                text += note.format(whole - shown)
+            if text:
+                kept.append(Text(text))
+            if len(text) < len(part.text):
+                left = shown  # what comes after the cut is not shown, though it might be short
+        return kept
+
+
+def cut_text(text: str, limit_bytes: int) -> str:
+    """As much of a text's beginning as fits; no character is split, nor what a reader sees as one."""
+    kept = _utf8(text)[: max(0, limit_bytes)].decode("utf-8", "ignore")
+    end = len(kept)
+    while 0 < end < len(text) and _continues(text[end], text[end - 1]):
+        end -= 1
+    return text[:end]
+
+
+def _continues(char: str, before: str) -> bool:
+    """Whether a character belongs to the one before it: an accent, a mark of how it looks, a joined picture."""
+    return unicodedata.combining(char) != 0 or unicodedata.category(char) in ("Mn", "Me") or _JOINER in (char, before)
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _form(ret: Return) -> dict[str, Any]:
+    value: Any = ret.value
+    return value if is_dict(value) else {}

@@ -1,0 +1,150 @@
+"""Supervision: what a Context lets run, and on what conditions."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolexec._budget import Budget, Spending
+from toolexec._errors import DeclarationError
+from toolexec._intercept import check_intercept
+from toolexec._json import class_name, is_object
+from toolexec._loop_guard import LoopGuard
+from toolexec._outcome import Outcome
+from toolexec._retry import Retry
+from toolexec._return import cancelled_form
+
+if TYPE_CHECKING:
+    from toolexec._function import Function
+
+_log = logging.getLogger("toolexec")
+
+
+class Supervision:
+    """The options of a Context that have a say in its calls, and what a turn has used up of them.
+
+    Attributes:
+        intercept: See ``Intercept``.
+        retry: See ``Retry``.
+        on_confirm: Asked whether a call may run that has to be confirmed.
+    """
+
+    __slots__ = ("_budget", "_guard", "_names", "_predicates", "_spending", "intercept", "on_confirm", "retry")
+
+    def __init__(
+        self,
+        *,
+        intercept: Any,
+        confirm: Any,
+        on_confirm: Any,
+        budget: Any,
+        guard: Any,
+        retry: Any,
+        tools: Iterable[str],
+    ) -> None:
+        self.intercept = check_intercept(intercept)
+        self._names, self._predicates = _confirmed(confirm, list(tools))
+        self.on_confirm: Callable[..., Any] | None = _callable_or_none("on_confirm", on_confirm)
+        self._budget = _budget(budget)
+        self._guard = _guard(guard)
+        if not isinstance(retry, Retry | None):
+            raise DeclarationError(f"retry is {retry!r}; it takes tx.Retry(...)")
+        self.retry: Retry | None = retry
+        self.next_turn()
+
+    def next_turn(self, spent: Mapping[str, int] | None = None) -> None:
+        """The Budget begins anew, or with what was ``spent``."""
+        self._spending = None if self._budget is None else Spending(self._budget, spent)
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """How many calls this turn has counted, by tool."""
+        return {} if self._spending is None else dict(self._spending.spent)
+
+    def warning(self, context: Any) -> str | None:
+        """What the guard has to say about the calls of this turn."""
+        if self._guard is None:
+            return None
+        try:
+            said: object = self._guard.call(context)
+        except Exception as exc:  # noqa: BLE001 - the user's code; what cannot be judged does not run
+            _log.exception("toolexec: the guard %s raised", type(self._guard).__name__)
+            return f"the guard {type(self._guard).__name__} raised {class_name(exc)}"
+        return said if isinstance(said, str) else None if not said else "the guard has stopped these calls"
+
+    def refuses(self, function: Function, warning: str | None) -> Outcome | None:
+        """Count a call; the outcome, if guard or Budget refuse it."""
+        allowed = self._spending is None or self._spending.allows(function.name)
+        if warning is not None:
+            return Outcome("budget", cancelled_form(warning), reason=warning)
+        if allowed:
+            return None
+        ret = function.budget_spent()
+        return Outcome(ret.status, ret.value, reason=ret.reason)
+
+    def confirms(self, function: Function) -> bool:
+        """Whether a call has to be confirmed; raises what a predicate raises."""
+        return function.name in self._names or any(predicate(function) for predicate in self._predicates)
+
+
+def supervision(tools: Iterable[str], **options: Any) -> Supervision | None:
+    """What these options amount to, or None if nobody has a say.
+
+    Raises:
+        DeclarationError: One of them is not what it takes.
+    """
+    if all(given is None or given is False for given in options.values()):
+        return None
+    return Supervision(**options, tools=tools)
+
+
+def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:
+    items: list[Any] = [] if given is None else [given] if isinstance(given, str) or callable(given) else list(given)
+    for item in items:
+        if isinstance(item, str) and item not in tools:
+            close = difflib.get_close_matches(item, tools, 1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise DeclarationError(
+                f"confirm: there is no tool named {item!r}{meant}; this Context has: {', '.join(tools) or 'none'}"
+            )
+        if not isinstance(item, str) and not callable(item):
+            raise DeclarationError(f"confirm has {item!r}; it takes names of tools, and functions that judge a call")
+        if inspect.iscoroutinefunction(item):
+            raise DeclarationError(f"confirm has {item!r}, which is async; what may be async is on_confirm")
+    return frozenset(item for item in items if isinstance(item, str)), [item for item in items if callable(item)]
+
+
+def _callable_or_none(option: str, given: Any) -> Any:
+    if given is not None and not callable(given):
+        raise DeclarationError(f"{option} is {given!r}; it takes a function, sync or async, which is given the call")
+    return given
+
+
+def _budget(given: Any) -> Budget | None:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Budget(per_turn=given)
+    if not isinstance(given, Budget | None):
+        raise DeclarationError(f"budget is {given!r}; it takes a number of calls a turn, or tx.Budget(...)")
+    return given
+
+
+def _guard(given: Any) -> Any:
+    if given is None or given is False:
+        return None
+    if given is True:
+        return LoopGuard()
+    if is_object(given):
+        try:
+            return LoopGuard(**given)
+        except TypeError as exc:
+            if isinstance(exc, DeclarationError):
+                raise
+            raise DeclarationError(f"guard is {given!r}; a dict takes what tx.LoopGuard does: threshold") from None
+    if not callable(getattr(given, "call", None)) or isinstance(given, type):
+        raise DeclarationError(
+            f"guard is {given!r}; it takes True, tx.LoopGuard(...), or an object whose call(context) gives a warning"
+        )
+    return given
