@@ -257,6 +257,19 @@ def polls(gate: str, how: str) -> str:
 
 
 @tx.tool
+def goes_on(gate: str, journal: str) -> None:
+    """Hear that it should stop, and go on until the test opens the gate; note what comes meanwhile."""
+    Gate(gate).arrive()
+    assert the_call().wait_interrupted(20)
+    try:
+        Gate(gate).pass_through()
+    except tx.Interrupt:
+        Journal(journal).write("interrupted")
+    else:
+        Journal(journal).write("went on")
+
+
+@tx.tool
 async def awaits(gate: str, journal: str) -> None:
     """Be cancelled, and clean up."""
     import asyncio

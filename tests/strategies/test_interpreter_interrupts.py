@@ -187,6 +187,44 @@ def test_B4_a_body_that_never_gives_in_is_left_behind_and_takes_no_slot(gate: Ga
         assert first is group.tasks[0].wait(0)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        pytest.param(tools.Hooked, {"leave": "checkpoint"}, id="waits"),
+        pytest.param(tools.awaits_the_word, {}, id="awaits"),
+        pytest.param(tools.polls, {"how": "look"}, id="looks"),
+        pytest.param(tools.blocks, {"kind": "socket"}, id="has a callback"),
+    ],
+)
+def test_without_a_grace_a_body_is_told_and_its_interpreter_ends_with_it(
+    gate: Gate, journal: Journal, tool: Any, arguments: dict[str, Any]
+) -> None:
+    if tool is tools.Hooked:
+        arguments = {**arguments, "journal": journal.path}
+    with InterpreterStrategy(grace=0) as pool:
+        task = start(tool, pool, gate=gate.path, **arguments)
+        gate.wait_until_reached()
+        (inside,) = pool.pool.live
+        task.interrupt("enough")
+        ret = task.wait(20)
+
+        assert ("cancelled", "enough", True) == (ret.status, ret.reason, ret.abandoned)
+        assert inside.gone.wait(10)
+    assert not [line for line in journal.lines() if line.startswith("hook")]
+
+
+def test_without_a_grace_nothing_is_raised(gate: Gate, journal: Journal) -> None:
+    """As in a thread: what is left behind ends when it ends."""
+    with InterpreterStrategy(grace=0) as pool:
+        task = start(tools.goes_on, pool, gate=gate.path, journal=journal.path)
+        gate.wait_until_reached()
+        task.interrupt()
+        assert task.wait(20).abandoned
+        gate.wait_until_reached(2)
+        let_end(pool, gate)
+    assert ["went on"] == journal.lines()
+
+
 def test_the_tool_knows_its_limits(pool: InterpreterStrategy) -> None:
     limited = tx.run(tools.times, {}, pool, timeout=9).unwrap()
 

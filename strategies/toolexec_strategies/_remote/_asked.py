@@ -42,6 +42,16 @@ class Asked:
         self.listened = True
         run_beside(lambda: self._context.run(self._obey, words), "asked")
 
+    def leave(self, words: AskWords) -> None:
+        """Tell the call alone, here and now: nobody waits for it any more; not if it was asked before."""
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        self._tell(words)
+        self._done.release()  # there is no hook to wait for
+        reach(self._call)
+
     def wait(self) -> bool:
         """Wait until the hook has run, for its share of the grace at most; whether it has."""
         call = self._call
@@ -62,10 +72,14 @@ class Asked:
         if said is None:  # the host is gone, or the call is over
             return
         try:
-            call.grace = said.grace
-            call.ends_at = call.clock.now() + said.grace
-            call.ask(Ask(said.reason, timeout=said.timeout))
+            self._tell(said)
             reach(call)
             run_hook(call, self._loop)
         finally:
             self._done.release()
+
+    def _tell(self, words: AskWords) -> None:
+        call = self._call
+        call.grace = words.grace
+        call.ends_at = call.clock.now() + words.grace
+        call.ask(Ask(words.reason, timeout=words.timeout))

@@ -140,12 +140,15 @@ class AskWords(NamedTuple):
         timeout: Whether a limit of time is over.
         grace: Seconds from now to the end of the call, at the latest.
         number: Which of a worker's calls is meant, where it serves several and might take it for another.
+        left: Whether the call is left behind: it is told, if it was not asked before, but no hook runs and nothing is
+            raised.
     """
 
     reason: str
     timeout: bool
     grace: float
     number: int = 0
+    left: bool = False
 
 
 def ask_frame(words: AskWords) -> bytes:

@@ -85,6 +85,9 @@ class _Running:
             self._token.pop()
         except IndexError:
             return
+        if words.left:
+            self._asked.leave(words)
+            return
         self._asked.listen(lambda: words)
         run_beside(self._interrupt, "interrupt")
 

@@ -59,12 +59,19 @@ class Flight:
         inside, call = self.inside, self.job.call
         if inside is not None:
             left = call.grace_left()
-            inside.ask(AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left, self._number))
+            inside.ask(self._words(call.grace if left is None else left))
 
     def leave(self) -> None:
         """The call is left behind, and its interpreter with it."""
-        if self._land() and self.inside is not None:
-            self._owner.pool.leave(self.inside)
+        inside = self.inside
+        if self._land() and inside is not None:
+            if self.job.asked:  # which without a grace nobody has told it; a body that waits for that ends then
+                inside.ask(self._words(0.0, left=True))
+            self._owner.pool.leave(inside)
+
+    def _words(self, grace: float, *, left: bool = False) -> AskWords:
+        call = self.job.call
+        return AskWords(call.reason, call.asks[0].timeout, grace, self._number, left)
 
     def _land(self) -> bool:
         try:
@@ -92,9 +99,11 @@ class Flight:
             fit, outcome = self._call(inside, packed)
         job.slot = None  # or job and flight would keep each other, arguments and all
         most = owner.calls_per_interpreter
+        landed = self._land()
         # Before the delivery: the caller's next call shall find it.
-        owner.pool.put(inside, usable=self._land() and fit and (most is None or inside.calls < most))
-        job.deliver(outcome)
+        owner.pool.put(inside, usable=landed and fit and (most is None or inside.calls < most))
+        if landed:  # or whoever gave it up delivers that it was left behind, as it has logged
+            job.deliver(outcome)
 
     def _call(self, inside: Interpreter, packed: list[bytes]) -> tuple[bool, Outcome]:
         job, owner = self.job, self._owner
