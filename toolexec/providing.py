@@ -7,6 +7,7 @@ import base64
 from toolexec._assembling import Assembler, Whole, check_no_error, cut_short, failed
 from toolexec._calls import CallRecord
 from toolexec._errors import FormatError
+from toolexec._formats import format_of
 from toolexec._history import Answered, Blocks, Said
 from toolexec._json import is_array, is_object
 from toolexec._parts import File, Image, Part, Text
@@ -54,6 +55,7 @@ __all__ = [
     "cut_short",
     "data_url",
     "failed",
+    "format_of",
     "get",
     "inlined",
     "is_array",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Protocol, assert_type
 
 import toolexec as tx
 from toolexec.lowlevel import Job, Outcome
+from toolexec.testing import ScriptedItem, ScriptedModel
 
 
 @tx.tool
@@ -297,3 +298,10 @@ async def wrapped() -> None:
     assert_type(await awaited(1), str)
     assert_type(Lookup().find("x"), int)
     guarded("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+
+
+def scripted() -> None:
+    model = ScriptedModel(["Well.", [("add", {"a": 1})], ([("add", {"a": 1}, "id"), ("add", {})], "Both.")], "google")
+    items: list[ScriptedItem] = [[("add", {"a": 1}), ("add", {"b": "x"}, None)], "done"]
+    assert_type(ScriptedModel(items).requests, list[list[Any]])
+    assert_type(model.stream([{"role": "user", "content": "Hi."}], size=3, tools=[]), list[dict[str, Any]])

@@ -16,6 +16,7 @@ from toolexec.testing._recording_tracer import RecordingTracer, TraceEvent
 from toolexec.testing._rendezvous import Rendezvous
 from toolexec.testing._responses import response
 from toolexec.testing._scripted_calls import ScriptedCall
+from toolexec.testing._scripted_model import ScriptedItem, ScriptedModel, ScriptError
 from toolexec.testing._started import started
 from toolexec.testing._streams import stream
 from toolexec.testing._suite import run_check, run_suite
@@ -35,7 +36,10 @@ __all__ = [
     "ManualClock",
     "RecordingTracer",
     "Rendezvous",
+    "ScriptError",
     "ScriptedCall",
+    "ScriptedItem",
+    "ScriptedModel",
     "Sign",
     "TraceEvent",
     "assert_no_leftovers",
