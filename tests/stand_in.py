@@ -22,6 +22,8 @@ class Owner:
         self.progress: list[tx.Progress] = []
         self.printed: list[str] = []
 
+    def _sent(self, job: Job) -> None: ...
+
     def _begun(self, job: Job) -> None:
         self.begun.set()
 

@@ -49,7 +49,7 @@ from toolexec._stream import Stream
 from toolexec._task import Task
 from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
 from toolexec._tool_function import ToolFunction
-from toolexec._tracer import Tracer
+from toolexec._tracer import Tracer, current_tracer
 from toolexec._wrap import wrap
 from toolexec.providers.openai import OpenAI
 
@@ -109,6 +109,7 @@ __all__ = [
     "as_tools",
     "checkpoint",
     "current_call",
+    "current_tracer",
     "factory",
     "interrupt_runner",
     "interrupted",

@@ -114,8 +114,9 @@ def check_intercept(given: Any) -> Any:
     after = getattr(given, "after", None)
     if after is not None and inspect.iscoroutinefunction(after):
         raise DeclarationError(f"intercept {name!r}: after is async; it runs where the call settles, and cannot await")
-    if not isinstance(options_of(given), Mapping):
-        raise DeclarationError(f"intercept {name!r}: options is {given.options!r}; it takes a dict of keywords")
+    options: object = options_of(given)
+    if not isinstance(options, Mapping):
+        raise DeclarationError(f"intercept {name!r}: options is {options!r}; it takes a dict of keywords")
     return given
 
 

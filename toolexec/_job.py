@@ -33,6 +33,7 @@ class Parcel(NamedTuple):
         timeout: Seconds the body has, from its start, until the nearest limit; None without one.  The
             engine keeps the limits; a worker only tells the tool.
         polls: Whether an interrupt is not to be raised into a sync body.
+        carrier: What of its tracer's trace goes along (``traceparent`` and the like); None without any.
     """
 
     id: str | None
@@ -43,10 +44,13 @@ class Parcel(NamedTuple):
     loop: LoopKind
     timeout: float | None = None
     polls: bool = False
+    carrier: Mapping[str, str] | None = None
 
 
 class Owner(Protocol):
     """Whom a job reports to: the Task it was made for."""
+
+    def _sent(self, job: Job) -> Mapping[str, str] | None: ...
 
     def _begun(self, job: Job) -> None: ...
 
@@ -145,7 +149,7 @@ class Job:
         self._owner._ask(Ask(reason))
 
     def begin(self) -> bool:
-        """Say that the body begins now; the call's clock starts and its start is traced.
+        """Say that the body begins now; the call's clock starts, and its start is traced unless it was (``to_send``).
 
         Call it on the thread or loop that runs the body (or, for a body that runs elsewhere, where
         its worker's report arrives), outside anything an Interrupt may be raised into.
@@ -270,8 +274,15 @@ class Job:
             self.ctrl_c(exc)
 
     def to_send(self) -> Parcel:
-        """The parcel as it is to be sent now, with what is left of its Group's time."""
+        """The parcel as it is to be sent now, with what is left of its Group's time.
+
+        To be asked for once, where the call is handed over to its worker: its start is traced here, as
+        the trace has to travel with it.
+        """
         call, parcel = self.call, self.parcel
+        carrier = self._owner._sent(self)
+        if carrier is not None:
+            parcel = parcel._replace(carrier=carrier)
         if call.deadline is None:
             return parcel
         left = max(0.0, call.deadline - call.clock.now())

@@ -24,7 +24,7 @@ from toolexec._outcome import Outcome
 from toolexec._owning import abort
 from toolexec._strategy import Place, Strategy, check_window
 from toolexec._task import Task
-from toolexec._tracer import Tracer, Tracing
+from toolexec._tracer import Tracer, Tracing, current_tracing
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -63,7 +63,7 @@ def launch(
         choices: The strategy for each: a name, an instance, or None for ``auto``.
         window: How many may be in flight at once, over all strategies; None leaves it to each.
         clock: Tells the time.
-        tracing: Traces the calls that have no tracer of their own.
+        tracing: Traces the calls that have no tracer of their own; by default what traces the call around them.
         on_progress: Called with every report of progress.
         timeout: Seconds that the Group has, from now.
         call_timeout: Seconds that each call has, from the start of its body, beside its tool's own limits.
@@ -97,6 +97,8 @@ def launch(
     group._context = context
     group._starter = start
     parent = CURRENT.get()
+    if tracing is None:
+        tracing = current_tracing()
     refused: list[tuple[Task, Outcome]] = []
     tasks: list[Task] = []
     admission = Admission(context, supervision, stopped, decided=decided, answer=answer) if supervised else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from toolexec._events import Output, Started
 from toolexec._ladder import ask_all, bar, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form
+from toolexec._tracer import CallTrace
 from toolexec._waiting import Wakers, check_timeout, wake_all
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ class Task:
         "_place",
         "_reports",
         "_return",
-        "_start_token",
         "_steps",
         "_strategy",
         "_telling",
@@ -72,7 +72,7 @@ class Task:
         self.function: Function = function
         self._group = group
         self._context = context
-        self._tracing = tracing
+        self._tracing = None if tracing is None else CallTrace(tracing, function, context)
         self._on_progress: Callable[..., object] | None = None
         self._strategy: Strategy | None = None
         self._place: Place | None = None
@@ -89,7 +89,6 @@ class Task:
         self._concluded: Outcome | None = None  # what it came to, while its hook still runs
         self._reports: deque[Progress] = deque()
         self._telling = [1]  # whoever pops it passes on reports, so that no two are at once
-        self._start_token = [1]  # whoever pops it traces the start
         # Appending is atomic: of several outcomes the first in the list is the answer.
         self._outcomes: list[Outcome | None] = []
         self._return: Return | None = None
@@ -175,19 +174,27 @@ class Task:
             self._begun_at = now
         self._attempts += 1
         self.function._called = True
-        self._trace_start()
+        if self._tracing is not None:
+            self._tracing.start()
         if self._steps is not None:
             self._steps.begun()
         start_clock(self, now)
         if self._group._listeners:
             self._group._emit(Started(self))
 
+    def _sent(self, job: Job) -> Mapping[str, str] | None:
+        if self._tracing is None:
+            return None
+        self._tracing.start()
+        return self._tracing.carrier()
+
     def _progressed(self, job: Job, progress: Progress) -> None:
         if self._is_gated():
             return
         if self._limits.idle_timeout is not None:
             self._active_at = self._group._clock.now()
-        if self._on_progress is None and not self._group._listeners:
+        traced = self._tracing is not None and self._tracing.hears_progress
+        if self._on_progress is None and not traced and not self._group._listeners:
             return
         # Reports may come from several of the tool's threads: one passes on what all of them have.
         self._reports.append(progress._replace(task=self))
@@ -204,6 +211,8 @@ class Task:
                 self._telling.append(1)
 
     def _pass_on(self, progress: Progress) -> None:
+        if self._tracing is not None:
+            self._tracing.progress(progress)
         self._group._emit(progress)
         if self._on_progress is not None:
             self._group._tell(self._context, self._on_progress, progress)
@@ -322,10 +331,7 @@ class Task:
         if self._steps is not None:
             ret = self._steps.rewrite(ret)
         if self._tracing is not None:
-            self._trace_start()
-            self._tracing.tell(
-                self._context, "on_tool_finish" if ret.status == "ok" else "on_tool_error", function, ret
-            )
+            self._tracing.end(ret)
         if self._job is not None:
             self._job.call.sink = None  # or job and call would keep each other
         function._cancelled = function._cancelled or ret.cancelled
@@ -337,15 +343,6 @@ class Task:
         for undo in self._undo:
             undo()
         wake_all(self._wakers)
-
-    def _trace_start(self) -> None:
-        if self._tracing is None:
-            return
-        try:
-            self._start_token.pop()
-        except IndexError:
-            return
-        self._tracing.tell(self._context, "on_tool_start", self.function)
 
 
 def _in_band(outcome: Outcome) -> Any:

@@ -1,20 +1,26 @@
-"""Tracer: told of the start and the end of every call, in the host, once each."""
+"""Tracer: told of the start, the progress and the end of every call, in the host."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from contextvars import Context
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Mapping
+from contextvars import Context, ContextVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolexec._inject import injectable
 
 if TYPE_CHECKING:
+    from toolexec._call_state import Progress
     from toolexec._function import Function
     from toolexec._return import Return
 
 _log = logging.getLogger("toolexec")
+
+# How long the end of a call waits for another thread that is just telling the start.  It is a bound
+# for a tracer that hangs there; any other takes far less.
+_START_S: Final = 1.0
 
 
 class Tracer:
@@ -24,12 +30,22 @@ class Tracer:
     or ``on_tool_error`` (it is anything else), before anyone can see the Return; also for a call
     that never began.  They run in the process that holds the Context, wherever the tool runs, on
     the thread or loop that saw the event, in the submitter's copied context, never under a lock; so
-    several may run at once, but never two of one call.  A slow one delays only its own call.  One
-    that raises is logged and not called again.
+    several may run at once, but never two of one call (save that a report of progress may still be
+    told while a call that was left behind is given its end).  A slow one delays only its own call.
+    One that raises is logged and not called again.
+
+    What belongs to one call is best kept by its ``function``: that is one object per call.
     """
 
     def on_tool_start(self, function: Function) -> None:
-        """The call begins (or is about to be answered without ever beginning)."""
+        """The call begins (or is about to be answered without ever beginning).
+
+        A body that runs in this process sees the context variables that are set here.  One that runs
+        elsewhere (fork, interpreter) has its start told when it is handed over.
+        """
+
+    def on_progress(self, function: Function, progress: Progress) -> None:
+        """The call reports progress; in order, never two of one call at once."""
 
     def on_tool_finish(self, function: Function, ret: Return) -> None:
         """The call ended ``ok``."""
@@ -37,8 +53,46 @@ class Tracer:
     def on_tool_error(self, function: Function, ret: Return) -> None:
         """The call ended otherwise: raised, refused, lost, out of time or cancelled."""
 
+    def carrier(self, function: Function) -> Mapping[str, str]:
+        """What of the trace has to travel with a call that runs in another process or interpreter.
+
+        Asked for right after ``on_tool_start``, and for each further attempt.  W3C's ``traceparent``,
+        ``tracestate`` and ``baggage`` are made current there, where OpenTelemetry can be imported.
+        """
+        return {}
+
 
 injectable(Tracer, "tracer")
+
+
+class _Scope(NamedTuple):
+    """What a traced call's context says of it.
+
+    Attributes:
+        tracing: Its tracer.
+        mark: Tells its context from every other call's.
+    """
+
+    tracing: Tracing
+    mark: object
+
+
+_SCOPE: ContextVar[_Scope | None] = ContextVar("toolexec_tracer", default=None)
+
+
+def current_tracer() -> Tracer | None:
+    """The tracer of the call whose body runs here; None outside, without one, and in a forked child or an interpreter.
+
+    Calls that a tool starts have it too, unless they or their Context have one of their own.
+    """
+    scope = _SCOPE.get()
+    return None if scope is None else scope.tracing.tracer
+
+
+def current_tracing() -> Tracing | None:
+    """The same, for the calls that are started here."""
+    scope = _SCOPE.get()
+    return None if scope is None else scope.tracing
 
 
 class Tracing:
@@ -52,23 +106,124 @@ class Tracing:
             raise TypeError(f"tracer takes an instance of a subclass of tx.Tracer, not {shown}")
         self.tracer: Tracer = tracer
         self.broken: bool = False
-        self._hooks: dict[str, Callable[..., object] | None] = {
+        self._hooks: dict[str, Callable[..., Any] | None] = {
             name: getattr(tracer, name, None)
             if getattr(type(tracer), name, None) is not getattr(Tracer, name)
             else None
-            for name in ("on_tool_start", "on_tool_finish", "on_tool_error")
+            for name in ("on_tool_start", "on_progress", "on_tool_finish", "on_tool_error", "carrier")
         }
 
-    def tell(self, context: Context, name: str, *args: Any) -> None:
-        """Call one hook in a copy of ``context``."""
+    def hears(self, name: str) -> bool:
+        """Whether the tracer has a hook of its own by that name, and is still called."""
+        return self._hooks[name] is not None and not self.broken
+
+    def tell(self, name: str, *args: Any) -> Any:
+        """Call one hook here; gives what it returns, or None."""
         hook = self._hooks[name]
         if hook is None or self.broken:
-            return
+            return None
         try:
-            # A copy: the context itself may be entered already, by the body that is running in it.
-            context.copy().run(hook, *args)
+            return hook(*args)
         except BaseException as exc:
             if issubclass(type(exc), KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
                 raise  # a person pressed Ctrl-C
             self.broken = True
             _log.exception("toolexec: %s.%s raised; this tracer is not called again", type(self.tracer).__name__, name)
+            return None
+
+    def carrier(self, function: Function) -> dict[str, str] | None:
+        """What travels with a call; None when nothing does."""
+        given = self.tell("carrier", function)
+        try:
+            return {str(key): str(value) for key, value in given.items()} if given else None
+        except Exception:  # noqa: BLE001 - the user's code: it gave something else
+            self.broken = True
+            _log.exception(
+                "toolexec: %s.carrier gives a mapping of text to text; this tracer is not called again",
+                type(self.tracer).__name__,
+            )
+            return None
+
+
+class CallTrace:
+    """What the tracer of one call is told: one start, then its progress, then one end.
+
+    Args:
+        tracing: The tracer.
+        function: The call.
+        context: The submitter's context variables, copied for this call; the tracer is made current in it.
+    """
+
+    __slots__ = ("_context", "_ended", "_function", "_teller", "_token", "_told", "_tracing")
+
+    def __init__(self, tracing: Tracing, function: Function, context: Context) -> None:
+        self._tracing = tracing
+        self._function = function
+        self._context = context
+        self._token = [1]  # whoever pops it tells the start
+        self._teller = 0  # the thread that does
+        self._told = False  # and has
+        self._ended = False
+        # Not this object: it holds the context, and the two would keep each other.
+        context.run(_SCOPE.set, _Scope(tracing, self._token))
+
+    def start(self) -> None:
+        """The body is about to begin here, or to be handed over: told in the context that it gets."""
+        scope = _SCOPE.get()
+        # A loop has entered the context already (trio: a copy of it).
+        here = scope is not None and scope.mark is self._token
+        self._start(None if here else self._context)
+
+    def carrier(self) -> Mapping[str, str] | None:
+        """What has to travel with it, once it has started."""
+        tracing = self._tracing
+        return self._context.copy().run(tracing.carrier, self._function) if tracing.hears("carrier") else None
+
+    @property
+    def tracer(self) -> Tracer:
+        """Who is told."""
+        return self._tracing.tracer
+
+    @property
+    def hears_progress(self) -> bool:
+        """Whether it wants to know."""
+        return self._tracing.hears("on_progress")
+
+    def progress(self, progress: Progress) -> None:
+        """The call reports; one report at a time."""
+        if not self._ended:
+            self._tell("on_progress", progress)
+
+    def end(self, ret: Return) -> None:
+        """The call has this Return, which nobody can see yet."""
+        # A copy: the context itself may be entered, by the body that still runs in it.
+        self._start(self._context.copy())
+        self._await_start()
+        self._ended = True
+        self._tell("on_tool_finish" if ret.status == "ok" else "on_tool_error", ret)
+
+    def _start(self, context: Context | None) -> None:
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        self._teller = threading.get_ident()
+        try:
+            if context is None:
+                self._tracing.tell("on_tool_start", self._function)
+            else:
+                context.run(self._tracing.tell, "on_tool_start", self._function)
+        finally:
+            self._told = True
+
+    def _await_start(self) -> None:
+        """Another thread may just be telling the start: a call can be settled while it is about to begin."""
+        if self._told or self._teller == threading.get_ident():
+            return
+        until = time.monotonic() + _START_S
+        while not self._told and time.monotonic() < until:
+            time.sleep(0.0005)
+
+    def _tell(self, name: str, about: object) -> None:
+        if self._tracing.hears(name):
+            self._context.copy().run(self._tracing.tell, name, self._function, about)

@@ -33,7 +33,7 @@ def test_nothing_happens_by_itself() -> None:
         job.deliver(Outcome("ok", "later"))
 
         assert ("ok", "value") == (task.wait().status, task.wait().value)
-        assert ["start", "finish"] == tracer.of("c")
+        assert ["start", "progress", "finish"] == tracer.of("c")
 
 
 def test_a_failure_is_delivered() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
+import trio
 
 import toolexec as tx
+from toolexec.testing import FakeStrategy, RecordingTracer
 
 STRATEGIES = ["sequential", "thread", "asyncio", "trio"]
 REQUEST: ContextVar[str] = ContextVar("request", default="none")
@@ -160,3 +164,271 @@ def test_a_tracer_that_overrides_nothing_costs_no_call() -> None:
     class Silent(tx.Tracer): ...
 
     assert ["ok", "raised"] == run(Silent(), "thread", "fine", "bad")
+
+
+SPAN: ContextVar[str] = ContextVar("span", default="none")
+
+
+class Spans(tx.Tracer):
+    """Sets a variable at the start, as a tracer of spans does."""
+
+    def on_tool_start(self, function: tx.Function) -> None:
+        SPAN.set(f"span of {function.id}")
+
+
+@tx.tool
+def read_span() -> str:
+    return SPAN.get()
+
+
+@tx.tool
+async def aread_span() -> str:
+    return SPAN.get()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("tool", [read_span, aread_span])
+def test_a_body_sees_what_its_start_has_set_and_nobody_else_does(strategy: str, tool: tx.Function) -> None:
+    ctx = tx.Context([tool], tracer=Spans())
+    ctx.receive([{"id": letter, "name": tool.name} for letter in "ab"])
+
+    assert ["span of a", "span of b"] == [ret.value for ret in ctx.wait(strategy)]
+    assert "none" == SPAN.get()
+
+
+@pytest.mark.parametrize("run_loop", [lambda main: asyncio.run(main()), trio.run], ids=["asyncio", "trio"])
+def test_so_it_does_in_the_callers_own_loop(run_loop: Any) -> None:
+    ctx = tx.Context([aread_span], tracer=Spans())
+    ctx.receive([{"id": letter, "name": "aread_span"} for letter in "ab"])
+
+    async def main() -> list[Any]:
+        bare = [ret.value for ret in await ctx.run()]
+        ctx.receive([{"id": letter, "name": "aread_span"} for letter in "cd"])
+        async with ctx.group() as group:
+            pass
+        ctx.receive([{"id": "e", "name": "aread_span"}])
+        return [*bare, *(ret.value for ret in [*group.returns, *await ctx.run("sequential")] if ret is not None)]
+
+    assert [f"span of {letter}" for letter in "abcde"] == run_loop(main)
+
+
+class Reports(tx.Tracer):
+    def __init__(self) -> None:
+        self.lines: list[tuple[str | None, float, str]] = []
+
+    def on_progress(self, function: tx.Function, progress: tx.Progress) -> None:
+        assert progress.task is not None
+        assert progress.task.function is function
+        self.lines.append((function.id, progress.done, REQUEST.get()))
+
+
+@tx.tool
+def count(to: int) -> Iterator[int]:
+    yield from range(to)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_progress_is_told_in_order_and_in_the_submitters_context_though_nobody_else_listens(strategy: str) -> None:
+    tracer = Reports()
+    ctx = tx.Context([count], tracer=tracer)
+    ctx.receive([{"id": "1", "name": "count", "arguments": {"to": 20}}])
+    token = REQUEST.set("r-8")
+    try:
+        ctx.wait(strategy)
+    finally:
+        REQUEST.reset(token)
+
+    assert [("1", done, "r-8") for done in range(1, 21)] == tracer.lines
+
+
+def test_one_that_raises_at_a_report_is_told_nothing_more_and_the_callback_is(caplog: pytest.LogCaptureFixture) -> None:
+    class Bad(Log):
+        def on_progress(self, function: tx.Function, progress: tx.Progress) -> None:
+            raise ZeroDivisionError
+
+    tracer, heard = Bad(), list[tx.Progress]()
+    ctx = tx.Context([count], tracer=tracer)
+    task = ctx.submit({"id": "1", "name": "count", "arguments": {"to": 3}}, on_progress=heard.append)
+
+    assert [0, 1, 2] == task.wait().value
+    assert [1, 2, 3] == [progress.done for progress in heard]
+    assert [("start", "1")] == tracer.lines
+    assert ["toolexec: Bad.on_progress raised; this tracer is not called again"] == caplog.messages
+
+
+def test_progress_after_the_end_is_not_told() -> None:
+    tracer = RecordingTracer()
+    with FakeStrategy() as strategy:
+        task = tx.Context([fine], strategy=strategy, tracer=tracer).submit({"id": "1", "name": "fine"})
+        job = strategy.next_job()
+        assert job.begin()
+        job.progress(1)
+        job.succeed()
+        job.progress(2)
+        task.wait()
+
+    assert ["start", "progress", "finish"] == tracer.of("1")
+
+
+# The current one
+
+
+@tx.tool
+def current() -> tx.Tracer | None:
+    return tx.current_tracer()
+
+
+@tx.tool
+async def acurrent() -> tx.Tracer | None:
+    return tx.current_tracer()
+
+
+@tx.tool
+def call_others(context: tx.Context, here: tx.Tracer) -> list[tx.Tracer | None]:
+    """Calls of a bare Function, of a Context without a tracer, and of one that has its own."""
+    contexts = [tx.Context([current]), tx.Context([current], tracer=Silent())]
+    found = [tx.run(current, {}).value]
+    for inner in contexts:
+        inner.receive([{"id": "inner", "name": "current"}])
+        found.append(inner.wait()[0].value)
+    return [*found, here]
+
+
+class Silent(tx.Tracer): ...
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("tool", [current, acurrent])
+def test_anc_S9_a_calls_tracer_is_current_in_its_body_across_threads_and_loops(
+    strategy: str, tool: tx.Function
+) -> None:
+    mine = Silent()
+    call = tool.bind({}, "1")
+    call.tracer = mine
+    ctx = tx.Context([tool], tracer=mine)
+    ctx.receive([{"id": "2", "name": tool.name}])
+
+    assert mine is call.task(strategy).wait().value
+    assert [mine] == [ret.value for ret in ctx.wait(strategy)]
+    assert tx.current_tracer() is None
+
+
+def test_call_makes_the_tracer_current_too() -> None:
+    call = current.bind({}, "1")
+    assert call.call().value is None
+
+    call = current.bind({}, "1")
+    call.tracer = Silent()
+    assert call.tracer is call.call().value
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_calls_made_by_a_tool_inherit_it_unless_they_have_their_own(strategy: str) -> None:
+    outer = Log()
+    ctx = tx.Context([call_others], tracer=outer)
+    ctx.receive([{"id": "outer", "name": "call_others"}])
+    bare, without, own, injected = ctx.wait(strategy)[0].unwrap()
+
+    assert (outer, outer, outer) == (bare, without, injected)
+    assert isinstance(own, Silent)
+    assert [("start", "outer"), ("start", None), ("finish", None), ("start", "inner"), ("finish", "inner")] == (
+        outer.lines[:-1]
+    )
+    assert ("finish", "outer") == outer.lines[-1]
+
+
+# Where the body runs elsewhere
+
+
+class Isolated(FakeStrategy):
+    isolated = True
+
+
+class Carrying(RecordingTracer):
+    def carrier(self, function: tx.Function) -> dict[str, str]:
+        return {"traceparent": f"of {function.id} after {self.of(function.id)}"}
+
+
+def test_the_start_is_told_as_the_call_is_handed_over_and_what_it_carries_goes_along() -> None:
+    tracer = Carrying()
+    with Isolated() as strategy:
+        task = tx.Context([fine], strategy=strategy, tracer=tracer).submit({"id": "1", "name": "fine"})
+        job = strategy.next_job()
+        assert [] == tracer.of("1")
+        parcel = job.job.to_send()
+        assert {"traceparent": "of 1 after ['start']"} == parcel.carrier
+        assert not task.function.called
+        job.begin()
+        job.succeed()
+        task.wait()
+
+    assert ["start", "finish"] == tracer.of("1")
+
+
+def test_without_a_carrier_nothing_goes_along() -> None:
+    with Isolated() as strategy:
+        tx.Context([fine], strategy=strategy, tracer=Log()).submit({"id": "1", "name": "fine"})
+        assert strategy.next_job().job.to_send().carrier is None
+        tx.Context([fine], strategy=strategy).submit({"id": "2", "name": "fine"})
+        assert strategy.next_job().job.to_send().carrier is None
+
+
+def test_a_strategy_that_sends_the_parcel_by_itself_has_the_start_told_when_its_worker_reports() -> None:
+    tracer = RecordingTracer()
+    with Isolated() as strategy:
+        task = tx.Context([fine], strategy=strategy, tracer=tracer).submit({"id": "1", "name": "fine"})
+        job = strategy.next_job()
+        job.begin()
+        assert ["start"] == tracer.of("1")
+        job.succeed()
+        task.wait()
+
+    assert ["start", "finish"] == tracer.of("1")
+
+
+@pytest.mark.parametrize("given", [3, ["traceparent"], [("traceparent", "x")]])
+def test_a_carrier_that_is_no_mapping_ends_the_tracer_and_not_the_call(
+    given: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Bad(RecordingTracer):
+        def carrier(self, function: tx.Function) -> Any:
+            return given
+
+    tracer = Bad()
+    with Isolated() as strategy:
+        task = tx.Context([fine], strategy=strategy, tracer=tracer).submit({"id": "1", "name": "fine"})
+        job = strategy.next_job()
+        assert job.job.to_send().carrier is None
+        job.succeed(1)
+        assert 1 == task.wait().value
+
+    assert ["start"] == tracer.of("1")
+    assert 1 == len([line for line in caplog.messages if "Bad.carrier" in line])
+
+
+def test_an_end_waits_for_a_start_that_another_thread_is_just_telling() -> None:
+    """A call may be settled in the very moment in which it begins."""
+    entered, ended = threading.Event(), threading.Event()
+
+    class Slow(RecordingTracer):
+        def on_tool_start(self, function: tx.Function) -> None:
+            entered.set()
+            ended.wait(0.1)  # for as long as an end that does not wait might take
+            super().on_tool_start(function)
+
+        def on_tool_error(self, function: tx.Function, ret: tx.Return) -> None:
+            super().on_tool_error(function, ret)
+            ended.set()
+
+    tracer = Slow()
+    with FakeStrategy() as strategy:
+        task = tx.Context([fine], strategy=strategy, tracer=tracer).submit({"id": "1", "name": "fine"})
+        job = strategy.next_job()
+        beginning = threading.Thread(target=job.begin)
+        beginning.start()
+        assert entered.wait(10)
+        job.stop()
+        beginning.join(10)
+        task.wait()
+
+    assert ["start", "error"] == tracer.of("1")

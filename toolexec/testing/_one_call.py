@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolexec import Context, Function, Return, Tracer, WrongLoop
+from toolexec import Context, Function, Return, WrongLoop
 from toolexec.lowlevel import running_loop
 
 
@@ -32,9 +32,9 @@ def run(tool: Any, strategy: Any = None, /, **arguments: Any) -> Return:
     return one_call(tool, arguments).task(strategy).wait()
 
 
-def one_call(tool: Any, arguments: Mapping[str, Any], tracer: Tracer | None = None) -> Function:
+def one_call(tool: Any, arguments: Mapping[str, Any]) -> Function:
     """The call, not started; it belongs to a Context of its own."""
-    ctx = Context([tool], tracer=tracer)
+    ctx = Context([tool])
     (name,) = ctx.functions
     (call,) = ctx.receive([{"id": "call_1", "name": name, "arguments": dict(arguments)}])
     return call

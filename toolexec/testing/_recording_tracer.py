@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from toolexec import Function, Return, Tracer
+from toolexec import Function, Progress, Return, Tracer
+
+_Kind: TypeAlias = Literal["start", "progress", "finish", "error"]
 
 
 class TraceEvent(NamedTuple):
@@ -19,14 +21,16 @@ class TraceEvent(NamedTuple):
         ret: The Return, for a finish or an error.
         pid: The process that the hook ran in.
         thread: The identity of the thread that it ran on.
+        progress: The report, for a report of progress.
     """
 
-    kind: Literal["start", "finish", "error"]
+    kind: _Kind
     name: str
     id: str | None
     ret: Return | None
     pid: int
     thread: int
+    progress: Progress | None = None
 
 
 class RecordingTracer(Tracer):
@@ -43,6 +47,10 @@ class RecordingTracer(Tracer):
         """Keep the start."""
         self._keep("start", function, None)
 
+    def on_progress(self, function: Function, progress: Progress) -> None:
+        """Keep the report."""
+        self._keep("progress", function, None, progress)
+
     def on_tool_finish(self, function: Function, ret: Return) -> None:
         """Keep the good end."""
         self._keep("finish", function, ret)
@@ -55,5 +63,7 @@ class RecordingTracer(Tracer):
         """The kinds of the events of one call, in order."""
         return [event.kind for event in self.events if event.id == id]
 
-    def _keep(self, kind: Literal["start", "finish", "error"], function: Function, ret: Return | None) -> None:
-        self.events.append(TraceEvent(kind, function.name, function.id, ret, os.getpid(), threading.get_ident()))
+    def _keep(self, kind: _Kind, function: Function, ret: Return | None, progress: Progress | None = None) -> None:
+        self.events.append(
+            TraceEvent(kind, function.name, function.id, ret, os.getpid(), threading.get_ident(), progress)
+        )

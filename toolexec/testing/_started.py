@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from toolexec import Function, Return, Task, Tracer
+from toolexec import Task
 from toolexec.testing._one_call import one_call, refuse_loop
 
 # A fork server that starts on a busy machine takes seconds; what has not begun then never will.
@@ -40,14 +40,19 @@ def started(tool: Any, strategy: Any = None, /, **arguments: Any) -> Generator[T
         DeclarationError, UnknownStrategy, StrategyUnavailable: Nothing was started.
     """
     refuse_loop("await asyncio.to_thread(...) for the whole test")
-    told = _Told()
-    call = one_call(tool, arguments, told)
+    call = one_call(tool, arguments)
     task = call.task(strategy)
+    heard = threading.Event()
+    # Whatever its Group tells first, the body has begun by then, or never will.  Not a tracer's start:
+    # that may come before the body does.
+    task._group._listeners.append(lambda _: heard.set())
+    if call.called or not task.alive:
+        heard.set()
     # Somebody has to wait, for where a strategy runs the body on the thread that does.
     waiting = threading.Thread(target=task.wait, name="toolexec-testing-started", daemon=True)
     waiting.start()
     try:
-        if not told.heard.wait(_BEGINS_WITHIN_S):
+        if not heard.wait(_BEGINS_WITHIN_S):
             raise TimeoutError(
                 f"the body of {call.name!r} has not begun after {_BEGINS_WITHIN_S:g} s; the call was stopped. "
                 "Does something hold what it needs: a window, a resource, max_in_flight?"
@@ -61,19 +66,3 @@ def started(tool: Any, strategy: Any = None, /, **arguments: Any) -> Generator[T
         if task.alive:
             task.interrupt("the test is over")
         waiting.join()
-
-
-class _Told(Tracer):
-    """Tells when the body begins; of a call that never gets there it is told just before the end."""
-
-    def __init__(self) -> None:
-        self.heard = threading.Event()
-
-    def on_tool_start(self, function: Function) -> None:
-        self.heard.set()
-
-    def on_tool_finish(self, function: Function, ret: Return) -> None:
-        self.heard.set()
-
-    def on_tool_error(self, function: Function, ret: Return) -> None:
-        self.heard.set()

@@ -20,6 +20,7 @@ from toolexec_strategies._remote._pickles import (
     remember_received,
     trial_loads,
 )
+from toolexec_strategies._remote._trace import MODULES, join
 from toolexec_strategies._remote._wire import Payload
 
 Hint = Callable[[BaseException], str | None]
@@ -56,18 +57,24 @@ def pack_request(parcel: Parcel, strategy: str, carried: Sequence[Value] = ()) -
         except BaseException as exc:
             raise _unsendable_request(parcel, strategy, carried, exc) from exc
         pickler.modules.update(module for module, _, _ in carried)
+        if parcel.carrier is not None:
+            pickler.modules.update(MODULES)
         return Request(file.getvalue(), frozenset(pickler.modules))
 
 
 def unpack_request(payload: Payload) -> tuple[Parcel, int]:
     """In a worker: the parcel again, and from which level on the host wants log records.
 
-    What was carried is set in the current context.  Raises whatever loading raises.
+    What was carried is set in the current context, and the call's trace is current there.  Raises whatever
+    loading raises.
     """
     *fields, level, carried, classes = pickle.loads(payload)
     remember_received(classes)
     put_in_place(carried)
-    return Parcel(*fields), level
+    parcel = Parcel(*fields)
+    if parcel.carrier is not None:
+        join(parcel.carrier)
+    return parcel, level
 
 
 def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> bytes:
