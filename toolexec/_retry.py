@@ -36,22 +36,23 @@ class Retry:
     """
 
     attempts: int = 3
-    on: Sequence[str | type[BaseException]] = _STATUSES
+    on: Sequence[str | type[BaseException]] | str | type[BaseException] = _STATUSES
     backoff: float | Callable[[int], float] = 0.5
 
     def __post_init__(self) -> None:
         if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 2:
             raise DeclarationError(f"Retry: attempts is {self.attempts!r}; it takes a whole number, two or more")
-        wanted: Any = self.on
-        if isinstance(wanted, str | type):
-            object.__setattr__(self, "on", (wanted,))
-        for item in self.on:
+        for item in self._wanted:
             if item not in _STATUSES and not (isinstance(item, type) and issubclass(item, BaseException)):
                 raise DeclarationError(
                     f"Retry: on has {item!r}; it takes {', '.join(map(repr, _STATUSES))}, and classes of exceptions"
                 )
         if not callable(self.backoff) and not _is_delay(self.backoff):
             raise DeclarationError(f"Retry: backoff is {self.backoff!r}; it takes seconds, zero or more, or a function")
+
+    @property
+    def _wanted(self) -> Sequence[Any]:
+        return (self.on,) if isinstance(self.on, str | type) else self.on
 
     def wants(self, outcome: Outcome, attempts: int, *, idempotent: bool) -> bool:
         """Whether there is to be another attempt.
@@ -64,7 +65,8 @@ class Retry:
         if outcome.abandoned or (attempts and not idempotent) or isinstance(outcome.exception, ToolError):
             return False
         return outcome.status in _STATUSES and any(
-            outcome.status == item if isinstance(item, str) else isinstance(outcome.exception, item) for item in self.on
+            outcome.status == item if isinstance(item, str) else isinstance(outcome.exception, item)
+            for item in self._wanted
         )
 
     def delay_s(self, made: int) -> float:

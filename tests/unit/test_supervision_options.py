@@ -1,0 +1,234 @@
+"""The options that have a say in calls: what they take, and what each counts."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+import pytest
+
+import toolexec as tx
+from toolexec._budget import Spending
+from toolexec._outcome import Outcome
+
+
+@tx.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"confirm": ["ad"]}, "no tool named 'ad' \\(did you mean 'add'\\?\\); this Context has: add"),
+        ({"confirm": "nothing"}, "no tool named 'nothing'"),
+        ({"confirm": [3]}, "confirm has 3"),
+        ({"on_confirm": "yes"}, "on_confirm is 'yes'"),
+        ({"budget": "much"}, "budget is 'much'"),
+        ({"budget": True}, "budget is True"),
+        ({"guard": "on"}, "guard is 'on'"),
+        ({"guard": tx.LoopGuard}, "guard is"),
+        ({"guard": {"treshold": 3}}, "threshold"),
+        ({"guard": {"threshold": 1}}, "two or more"),
+        ({"retry": 3}, "retry is 3"),
+        ({"intercept": 3}, "intercept is 3"),
+    ],
+)
+def test_what_cannot_be_an_option_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(tx.DeclarationError, match=words):
+        tx.Context(tools=[add], **options)
+
+
+def test_an_async_predicate_is_refused_as_it_would_always_be_true() -> None:
+    async def judge(function: tx.Function) -> bool:
+        return False
+
+    with pytest.raises(tx.DeclarationError, match="async"):
+        tx.Context(tools=[add], confirm=judge)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: tx.Budget(per_turn=-1), "per_turn is -1"),
+        (lambda: tx.Budget(per_turn=1.5), "per_turn is 1.5"),  # type: ignore[arg-type]  # what a user may write
+        (lambda: tx.Budget(per_tool={"add": -1}), "per_tool\\['add'\\] is -1"),
+        (lambda: tx.Budget(per_tool=3), "per_tool is 3"),  # type: ignore[arg-type]  # likewise
+        (lambda: tx.LoopGuard(threshold=1), "threshold is 1"),
+        (lambda: tx.LoopGuard(threshold=True), "threshold is True"),
+        (lambda: tx.Retry(attempts=1), "attempts is 1"),
+        (lambda: tx.Retry(on=["cancelled"]), "on has 'cancelled'"),
+        (lambda: tx.Retry(on=[3]), "on has 3"),  # type: ignore[list-item]  # likewise
+        (lambda: tx.Retry(backoff=-1), "backoff is -1"),
+        (lambda: tx.Retry(backoff=float("inf")), "backoff is inf"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(make: Any, words: str) -> None:
+    with pytest.raises(tx.DeclarationError, match=words):
+        make()
+
+
+class NeedsInstance:
+    def call(self, *, function: tx.Function) -> None:
+        return None
+
+
+class AsyncAfter:
+    @classmethod
+    def call(cls, *, function: tx.Function) -> None:
+        return None
+
+    @classmethod
+    async def after(cls, *, function: tx.Function, ret: tx.Return, **options: Any) -> Any:
+        return None
+
+
+class OddOptions:
+    options = ("not", "a", "dict")
+
+    @classmethod
+    def call(cls, *, function: tx.Function) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(NeedsInstance, "@classmethod"), (AsyncAfter, "after is async"), (OddOptions, "takes a dict of keywords")],
+)
+def test_an_intercept_that_could_not_be_called_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(tx.DeclarationError, match=words):
+        tx.Context(intercept=given)
+
+
+def test_an_instance_may_be_an_intercept() -> None:
+    ctx = tx.Context(tools=[add], intercept=NeedsInstance(), strategy="sequential")
+    ctx.receive([{"id": "c1", "name": "add", "arguments": {"a": 1, "b": 2}}])
+
+    assert [3] == [ret.value for ret in ctx.wait()]
+
+
+def test_defer_is_one_object_also_after_its_way_through_pickle() -> None:
+    import copy
+    import pickle
+
+    assert tx.DEFER is copy.deepcopy(tx.DEFER)
+    assert tx.DEFER is pickle.loads(pickle.dumps(tx.DEFER))
+    assert "toolexec.DEFER" == repr(tx.DEFER)
+
+
+# What a Budget counts
+
+
+def test_a_budget_allows_just_so_many() -> None:
+    spending = Spending(tx.Budget(per_turn=4, per_tool={"add": 2, "never": 0}))
+    asked = ["add", "never", "add", "add", "other"]
+
+    assert [True, False, True, False, False] == [spending.allows(name) for name in asked]
+    assert {"add": 3, "never": 1, "other": 1} == spending.spent
+
+
+def test_a_budget_goes_on_from_what_was_spent() -> None:
+    spending = Spending(tx.Budget(per_turn=3, per_tool={"add": 1}), {"add": 1, "other": 1})
+
+    assert [False, False] == [spending.allows("add"), spending.allows("other")]
+
+
+def test_threads_that_ask_at_once_get_no_more_than_there_is() -> None:
+    spending = Spending(tx.Budget(per_turn=100))
+    allowed: list[bool] = []
+    ready = threading.Barrier(8)
+
+    def ask() -> None:
+        ready.wait()
+        allowed.extend(spending.allows("add") for _ in range(50))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 100 == allowed.count(True)
+
+
+# What a LoopGuard sees
+
+
+@pytest.mark.parametrize(
+    ("calls", "length"),
+    [
+        ("", 0),
+        ("aa", 0),
+        ("aaa", 1),
+        ("aaaa", 1),
+        ("baaa", 1),
+        ("aaab", 0),
+        ("ababab", 2),
+        ("xababab", 2),
+        ("abababa", 2),
+        ("ababa", 0),
+        ("abcabcabc", 3),
+        ("abcdabcdabcd", 4),
+        ("aabaabaab", 3),
+        ("abcabcab", 0),
+    ],
+)
+def test_a_pattern_that_the_sequence_ends_with_three_times_is_a_loop(calls: str, length: int) -> None:
+    assert length == tx.LoopGuard().pattern(calls)
+
+
+def test_a_pattern_is_found_as_who_compares_all_slices_finds_it() -> None:
+    for size in range(9):
+        for calls in itertools.product("ab", repeat=size):
+            for threshold in (2, 3, 4):
+                expected = next(
+                    (
+                        length
+                        for length in range(1, size // threshold + 1)
+                        if calls[size - length * threshold :] == calls[size - length :] * threshold
+                    ),
+                    0,
+                )
+                assert expected == tx.LoopGuard(threshold=threshold).pattern(calls), (calls, threshold)
+
+
+# What a Retry wants
+
+
+class Away(ConnectionError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("retry", "outcome", "attempts", "idempotent", "wanted"),
+    [
+        (tx.Retry(), Outcome("raised", exception=Away()), 1, True, True),
+        (tx.Retry(), Outcome("raised", exception=Away()), 1, False, False),
+        (tx.Retry(), Outcome("lost", exception=tx.WorkerLost("gone")), 0, False, True),
+        (tx.Retry(), Outcome("lost", exception=tx.WorkerLost("gone")), 1, False, False),
+        (tx.Retry(), Outcome("timeout", exception=tx.DeadlineExceeded("late")), 1, True, True),
+        (tx.Retry(), Outcome("timeout", exception=tx.DeadlineExceeded("late"), abandoned=True), 1, True, False),
+        (tx.Retry(), Outcome("raised", exception=tx.ToolError("no")), 1, True, False),
+        (tx.Retry(), Outcome("ok", 3), 1, True, False),
+        (tx.Retry(), Outcome("cancelled", reason="stop"), 1, True, False),
+        (tx.Retry(on="lost"), Outcome("raised", exception=Away()), 1, True, False),
+        (tx.Retry(on=[ConnectionError]), Outcome("raised", exception=Away()), 1, True, True),
+        (tx.Retry(on=ConnectionError), Outcome("raised", exception=ValueError()), 1, True, False),
+        (tx.Retry(on=[BaseException]), Outcome("bad_arguments", exception=tx.ArgumentsError("no")), 0, True, False),
+    ],
+)
+def test_a_retry_wants_another_attempt(
+    retry: tx.Retry, outcome: Outcome, attempts: int, idempotent: bool, wanted: bool
+) -> None:
+    assert wanted is retry.wants(outcome, attempts, idempotent=idempotent)
+
+
+def test_the_wait_between_attempts_doubles_up_to_half_a_minute() -> None:
+    assert [0.5, 1.0, 2.0, 30.0, 30.0] == [tx.Retry().delay_s(made) for made in (1, 2, 3, 7, 10_000)]
+
+
+def test_a_function_may_tell_the_wait() -> None:
+    assert 3.0 == tx.Retry(backoff=lambda made: made).delay_s(3)
+    with pytest.raises(ValueError, match="backoff gave -1"):
+        tx.Retry(backoff=lambda made: -1).delay_s(1)
