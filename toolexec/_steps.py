@@ -87,7 +87,7 @@ class Steps:
             self._undecided = None
 
     def _decided(self, job: Job, outcome: Outcome) -> Outcome | None:
-        if outcome.status == "ok":
+        if job.begun:  # or else it would never be awaited
             self._undecided = None
         self.drop()
         if outcome.status == "raised":  # what asked has passed on all that is not its own
