@@ -58,8 +58,9 @@ def check_left_behind(harness: Harness) -> None:
 
         assert (left.status, left.reason, left.abandoned) == ("cancelled", "enough", True), left
         assert left.value["abandoned"] is True and following.value == "next", (left, following)
-        assert [text for text in warned if tool.name in text and "left behind" in text] == warned, warned
-        assert len(warned) == 1, warned
+        # Others may warn just then: of Python 3.14, the first time that an interrupt is raised in a thread.
+        of_it = [text for text in warned if repr(tool.name) in text]
+        assert len(of_it) == 1 and "left behind" in of_it[0], warned
         assert late == [(left, following)], late
         assert harness.one(tools.add, {"a": 1}).value == 2
 
