@@ -1,9 +1,10 @@
-"""The kinds of event loop, and which one runs here."""
+"""The kinds of event loop: which one runs here, and how it cancels."""
 
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
 
 LoopKind = Literal["asyncio", "trio"]
 
@@ -32,3 +33,14 @@ def is_cancellation(exc: BaseException) -> bool:
         return False
     cancelled = sys.modules[kind].CancelledError if kind == "asyncio" else sys.modules[kind].Cancelled
     return issubclass(type(exc), cancelled)
+
+
+def shield() -> AbstractContextManager[Any]:
+    """What keeps a cancelled scope, which raises anew at every await, from cutting what is awaited inside.
+
+    Scopes are trio's, and under asyncio anyio's, in which Starlette and others run what they call.  A cancellation of
+    asyncio's own comes once, and passes through when somebody asks again.
+    """
+    library = sys.modules.get("trio" if running_loop() == "trio" else "anyio")
+    scope: Any = getattr(library, "CancelScope", None)  # None while another thread still imports it
+    return nullcontext() if scope is None else scope(shield=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolexec._call_state import Ask
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._ladder import ask_all, finish_off
-from toolexec._loop_kind import running_loop
+from toolexec._loop_kind import running_loop, shield
 from toolexec._waiting import Wakers, apark, park, wake_all
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ async def aabort(
         return  # whoever awaited was thrown away, its loop perhaps closed: nothing can be awaited any more
     over = _over(group, done, exc)
     try:
-        with _shield():
+        with shield():
             await apark(wakers, over, group._clock, group._clock.now() + allowed)
     except BaseException:
         _finish_off(owned)
@@ -143,10 +142,3 @@ def _threads_clock(group: Group) -> Clock:
 
 def _more(done: Callable[[], bool], clock: Clock, until: float | None) -> bool:
     return not done() and (until is None or clock.now() < until)
-
-
-def _shield() -> AbstractContextManager[Any]:
-    """Under trio a cancelled scope raises at every await; asyncio cancels once, and needs nothing."""
-    if running_loop() == "trio":
-        return sys.modules["trio"].CancelScope(shield=True)  # type: ignore[no-any-return]  # trio is not imported here
-    return nullcontext()

@@ -15,6 +15,7 @@ from toolexec._beside import run_beside
 from toolexec._call_state import Ask
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._job import Job, Owner
+from toolexec._loop_kind import shield
 from toolexec._runner import has_hook
 from toolexec._waiting import apark, park, refuse_running_loop
 
@@ -188,8 +189,9 @@ class Strategy(Place):
         if self._closed:
             return
         until = self._refuse_work("its strategy was closed")
-        for owner in list(self._live):
-            await apark(owner._wakers, owner._done, MONOTONIC, until)
+        with shield():  # bounded by grace; cut short, it would give nothing back, and nobody could close it again
+            for owner in list(self._live):
+                await apark(owner._wakers, owner._done, MONOTONIC, until)
         bell = Bell()
 
         def shut() -> None:
