@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from typing import TYPE_CHECKING
 
 from toolexec._clock import MONOTONIC
 from toolexec._discovery import forget_shared
@@ -11,6 +12,9 @@ from toolexec._errors import WorkerLost
 from toolexec._group import LIVE
 from toolexec._outcome import Outcome
 from toolexec._strategy import INSTANCES
+
+if TYPE_CHECKING:
+    from toolexec._task import Task
 
 # Empty until the program is on its way out.
 _exit: list[bool] = []
@@ -30,6 +34,11 @@ def close_shared() -> None:
     """Close the strategies that are used by name; the next use makes new ones.  Blocks, bounded by grace."""
     for strategy in forget_shared():
         strategy.close()
+
+
+def unsettled() -> list[Task]:
+    """The calls of this process that are claimed and have no Return yet, in no order."""
+    return [task for group in list(LIVE) for task in group.tasks if task.alive]
 
 
 @atexit.register

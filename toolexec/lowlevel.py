@@ -13,7 +13,7 @@ from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
 from toolexec._leaves import leaves
 from toolexec._left_behind import keep_forever
-from toolexec._lifecycle import close_shared
+from toolexec._lifecycle import close_shared, unsettled
 from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._nesting import reach, settle_inner
 from toolexec._outcome import Outcome
@@ -62,6 +62,7 @@ __all__ = [
     "running_loop",
     "settle_inner",
     "start_beside",
+    "unsettled",
     "usable_cpus",
     "warn_beside",
 ]

@@ -13,16 +13,17 @@ from types import ModuleType
 import pytest
 
 import toolexec
+import toolexec_pytest
 import toolexec_strategies
 
 HEAVY = ("pydantic", "anyio", "trio", "asyncio", "multiprocessing", "docstring_parser")
 MOST_LINES = 400
 
-PACKAGES = (toolexec, toolexec_strategies)
+PACKAGES = (toolexec, toolexec_strategies, toolexec_pytest)
 
 
 def _sources() -> list[tuple[str, Path]]:
-    """The dotted name and the file of every module of both packages, none of them imported."""
+    """The dotted name and the file of every module of all packages, none of them imported."""
     found: list[tuple[str, Path]] = []
     for package in PACKAGES:
         root = Path(package.__path__[0])
@@ -61,6 +62,13 @@ def test_import_of_the_strategies_loads_none_of_them(tmp_path: Path) -> None:
     code = "import sys, toolexec_strategies; print(*(m for m in sys.modules if m.startswith('toolexec_strategies.')))"
 
     assert _isolated(code, cwd=tmp_path).split() == []
+
+
+def test_the_pytest_plugin_imports_nothing_of_ours(tmp_path: Path) -> None:
+    """Pytest loads it before what measures coverage, and in everybody's runs."""
+    code = "import sys, toolexec_pytest; print(*(m for m in sys.modules if m.startswith('toolexec')))"
+
+    assert _isolated(code, cwd=tmp_path).split() == ["toolexec_pytest"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="subinterpreters are public from 3.14")

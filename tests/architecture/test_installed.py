@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 import toolexec
+import toolexec_pytest
 import toolexec_strategies
 
 
-def test_both_packages_come_from_the_wheel() -> None:
+def test_all_packages_come_from_the_wheel() -> None:
     """Under nox the wheel is tested; the checkout must not shadow it."""
     if os.environ.get("TOOLEXEC_EXPECT_WHEEL") != "1":
         pytest.skip("not told to expect a wheel")
     site_packages = Path(sysconfig.get_path("purelib")).resolve()
 
-    for package in (toolexec, toolexec_strategies):
+    for package in (toolexec, toolexec_strategies, toolexec_pytest):
         assert package.__file__ is not None
         assert site_packages in Path(package.__file__).resolve().parents
         assert (Path(package.__file__).parent / "py.typed").is_file()
@@ -41,6 +42,13 @@ def test_the_strategies_are_entry_points_that_load() -> None:
     assert {"sequential", "thread", "asyncio", "trio", "fork", "interpreter"} == {entry.name for entry in ours}
     for entry in ours:
         assert isinstance(entry.load(), type)
+
+
+def test_the_pytest_plugin_is_found() -> None:
+    """Under the name of its module, so that `-p toolexec_pytest` beside it is not a second one."""
+    found = entry_points(group="pytest11", name="toolexec_pytest")
+
+    assert [toolexec_pytest] == [entry.load() for entry in found]
 
 
 def test_the_version_is_stated_once() -> None:

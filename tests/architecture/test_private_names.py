@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import toolexec
+import toolexec_pytest
 import toolexec_strategies
 
 ENGINE = Path(toolexec.__path__[0])
@@ -19,6 +20,7 @@ CHECKOUT = Path(__file__).parents[2]
 OUTSIDERS = {
     "strategies": Path(toolexec_strategies.__path__[0]),
     "testing": ENGINE / "testing",
+    "pytest plugin": Path(toolexec_pytest.__path__[0]),
     "providers": ENGINE / "providers",
     "examples": CHECKOUT / "examples",
     "typing": CHECKOUT / "tests" / "typing",
