@@ -89,7 +89,7 @@ def minimums(session: nox.Session) -> None:
     """Run the tests with the lowest direct dependencies that pyproject.toml allows."""
     # First ours at their lowest, then the tools at their newest: these raise a version only
     # where they cannot live with ours.
-    session.install("--resolution=lowest-direct", f"{_wheel(session)}[cli]")
+    session.install("--resolution=lowest-direct", f"{_wheel(session)}[cli,otel]")
     session.install(*_group("test"), *_plugins())
     _pytest(session)
 

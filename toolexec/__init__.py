@@ -37,7 +37,9 @@ from toolexec._group import Group
 from toolexec._inject import Inject
 from toolexec._intercept import DEFER, Intercept
 from toolexec._json_options import Json
+from toolexec._log_tracer import LogTracer
 from toolexec._loop_guard import LoopGuard
+from toolexec._otel_tracer import OpenTelemetryTracer
 from toolexec._parts import File, Image, Text
 from toolexec._provider import Provider
 from toolexec._retry import Retry
@@ -76,10 +78,12 @@ __all__ = [
     "Intercept",
     "Interrupt",
     "Json",
+    "LogTracer",
     "LoopGuard",
     "MonotonicClock",
     "NoSuchToolError",
     "OpenAI",
+    "OpenTelemetryTracer",
     "Output",
     "Progress",
     "Provider",

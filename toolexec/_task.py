@@ -176,6 +176,8 @@ class Task:
         self.function._called = True
         if self._tracing is not None:
             self._tracing.start()
+            if self._attempts == 1:
+                self._context = self._tracing.context
         if self._steps is not None:
             self._steps.begun()
         start_clock(self, now)

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolexec._inject import injectable
@@ -34,14 +34,14 @@ class Tracer:
     told while a call that was left behind is given its end).  A slow one delays only its own call.
     One that raises is logged and not called again.
 
-    What belongs to one call is best kept by its ``function``: that is one object per call.
+    Context variables that ``on_tool_start`` sets are seen by what is told of that call afterwards, and
+    by a body that runs in this process: the place for what belongs to one call.
     """
 
     def on_tool_start(self, function: Function) -> None:
-        """The call begins (or is about to be answered without ever beginning).
+        """The call begins, or is about to be answered without ever beginning.
 
-        A body that runs in this process sees the context variables that are set here.  One that runs
-        elsewhere (fork, interpreter) has its start told when it is handed over.
+        Of a call that runs in another process or interpreter it is told when that is handed over.
         """
 
     def on_progress(self, function: Function, progress: Progress) -> None:
@@ -152,14 +152,17 @@ class CallTrace:
         tracing: The tracer.
         function: The call.
         context: The submitter's context variables, copied for this call; the tracer is made current in it.
+
+    Attributes:
+        context: That one; once the start is told, one that has what it set.
     """
 
-    __slots__ = ("_context", "_ended", "_function", "_teller", "_token", "_told", "_tracing")
+    __slots__ = ("_ended", "_function", "_teller", "_token", "_told", "_tracing", "context")
 
     def __init__(self, tracing: Tracing, function: Function, context: Context) -> None:
         self._tracing = tracing
         self._function = function
-        self._context = context
+        self.context: Context = context
         self._token = [1]  # whoever pops it tells the start
         self._teller = 0  # the thread that does
         self._told = False  # and has
@@ -170,14 +173,17 @@ class CallTrace:
     def start(self) -> None:
         """The body is about to begin here, or to be handed over: told in the context that it gets."""
         scope = _SCOPE.get()
-        # A loop has entered the context already (trio: a copy of it).
-        here = scope is not None and scope.mark is self._token
-        self._start(None if here else self._context)
+        if scope is not None and scope.mark is self._token:
+            # A loop has entered the context already, and under trio a copy of it: the body's is this one.
+            self._start(None)
+            self.context = copy_context()
+        else:
+            self._start(self.context)
 
     def carrier(self) -> Mapping[str, str] | None:
         """What has to travel with it, once it has started."""
         tracing = self._tracing
-        return self._context.copy().run(tracing.carrier, self._function) if tracing.hears("carrier") else None
+        return self.context.copy().run(tracing.carrier, self._function) if tracing.hears("carrier") else None
 
     @property
     def tracer(self) -> Tracer:
@@ -191,16 +197,20 @@ class CallTrace:
 
     def progress(self, progress: Progress) -> None:
         """The call reports; one report at a time."""
-        if not self._ended:
-            self._tell("on_progress", progress)
+        if not self._ended and self.hears_progress:
+            self.context.copy().run(self._tracing.tell, "on_progress", self._function, progress)
 
     def end(self, ret: Return) -> None:
         """The call has this Return, which nobody can see yet."""
         # A copy: the context itself may be entered, by the body that still runs in it.
-        self._start(self._context.copy())
-        self._await_start()
+        context = self.context.copy()
+        self._start(context)
+        if self._is_being_told():
+            context = self.context.copy()
         self._ended = True
-        self._tell("on_tool_finish" if ret.status == "ok" else "on_tool_error", ret)
+        context.run(
+            self._tracing.tell, "on_tool_finish" if ret.status == "ok" else "on_tool_error", self._function, ret
+        )
 
     def _start(self, context: Context | None) -> None:
         try:
@@ -216,14 +226,14 @@ class CallTrace:
         finally:
             self._told = True
 
-    def _await_start(self) -> None:
-        """Another thread may just be telling the start: a call can be settled while it is about to begin."""
+    def _is_being_told(self) -> bool:
+        """Whether another thread was just telling the start, which is waited for.
+
+        A call may be settled in the moment in which it is about to begin.
+        """
         if self._told or self._teller == threading.get_ident():
-            return
+            return False
         until = time.monotonic() + _START_S
         while not self._told and time.monotonic() < until:
             time.sleep(0.0005)
-
-    def _tell(self, name: str, about: object) -> None:
-        if self._tracing.hears(name):
-            self._context.copy().run(self._tracing.tell, name, self._function, about)
+        return True

@@ -161,7 +161,7 @@ CASES = {
     "anc_S6": "what cannot be carried is refused in its place",
     "anc_S7": "fork: result, error, trace, and an interrupt that is delivered in the child",
     "anc_S8": "isolated calls are traced here",
-    "anc_S9": "a tracer sees the submitter's context",
+    "anc_S9": "a scoped tracer stays attached across threads, tasks and fibers",
     "anc_S10": "calls together are answered in their order",
     "anc_S11": "a group is alive if one call is, and its interrupt reaches all",
     "anc_S12": "a task's interrupt reaches the isolated task as well as the runner",

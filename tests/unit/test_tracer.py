@@ -299,9 +299,7 @@ class Silent(tx.Tracer): ...
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("tool", [current, acurrent])
-def test_anc_S9_a_calls_tracer_is_current_in_its_body_across_threads_and_loops(
-    strategy: str, tool: tx.Function
-) -> None:
+def test_a_calls_tracer_is_current_in_its_body(strategy: str, tool: tx.Function) -> None:
     mine = Silent()
     call = tool.bind({}, "1")
     call.tracer = mine

@@ -1,0 +1,157 @@
+"""LogTracer: one line for each thing that happens, and nothing of what a call is about unless asked."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import toolexec as tx
+
+SECRET = "hunter2"
+
+
+@tx.tool
+def echo(value: Any) -> Any:
+    return value
+
+
+@tx.tool
+def refuse(value: str) -> None:
+    raise PermissionError(f"not with {value}")
+
+
+@tx.tool
+def count(to: int) -> Iterator[int]:
+    yield from range(to)
+
+
+@tx.tool
+def say(words: str) -> None:
+    tx.progress(1, 4, words)
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG)
+    return caplog
+
+
+def run(tracer: tx.Tracer, name: str, arguments: Any, id: str = "c1") -> tx.Return:
+    ctx = tx.Context([echo, refuse, count, say], tracer=tracer)
+    return ctx.submit({"id": id, "name": name, "arguments": arguments}).wait(10)
+
+
+def lines(caplog: pytest.LogCaptureFixture, logger: str = "toolexec.calls") -> list[tuple[str, str]]:
+    """Level and text, with every duration shown as #."""
+    return [
+        (record.levelname, re.sub(r"\d+\.\d{3} s", "# s", record.getMessage()))
+        for record in caplog.records
+        if record.name == logger
+    ]
+
+
+def test_a_call_is_two_lines_without_its_values(caplog: pytest.LogCaptureFixture) -> None:
+    run(tx.LogTracer(), "echo", {"value": SECRET})
+
+    assert [("INFO", "tool 'echo' (call 'c1') started"), ("INFO", "tool 'echo' (call 'c1') ok after # s")] == (
+        lines(caplog)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("refuse", {"value": SECRET}, "raised after # s, PermissionError"),
+        ("refuse", {"value": [SECRET]}, "bad_arguments after # s, ArgumentsError"),
+        ("refuse", f'{{"value": "{SECRET}', "bad_arguments after # s, ArgumentsError"),
+    ],
+)
+def test_a_failure_is_a_warning_without_its_text(
+    caplog: pytest.LogCaptureFixture, name: str, arguments: Any, said: str
+) -> None:
+    ret = run(tx.LogTracer(level=logging.DEBUG), name, arguments)
+
+    assert ret.error
+    assert [("DEBUG", "tool 'refuse' (call 'c1') started"), ("WARNING", f"tool 'refuse' (call 'c1') {said}")] == (
+        lines(caplog)
+    )
+    assert SECRET not in caplog.text
+
+
+def test_a_cancelled_call_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    ctx = tx.Context([echo], tracer=tx.LogTracer())
+    ctx.interrupt(SECRET)
+    ctx.submit({"id": "c1", "name": "echo", "arguments": {"value": 1}}).wait(10)
+
+    assert [("INFO", "tool 'echo' (call 'c1') started"), ("INFO", "tool 'echo' (call 'c1') cancelled after # s")] == (
+        lines(caplog)
+    )
+
+
+def test_progress_is_for_who_debugs(caplog: pytest.LogCaptureFixture) -> None:
+    run(tx.LogTracer(), "count", {"to": 2})
+    run(tx.LogTracer(), "say", {"words": SECRET})
+
+    assert ["progress 1", "progress 2", "progress 1 of 4"] == [
+        text.partition(") ")[2] for level, text in lines(caplog) if level == "DEBUG"
+    ]
+    assert SECRET not in caplog.text
+
+
+def test_values_are_logged_where_that_is_asked_for_and_cut(caplog: pytest.LogCaptureFixture) -> None:
+    tracer = tx.LogTracer(values=True)
+    run(tracer, "echo", {"value": "x" * 5000})
+    run(tracer, "refuse", {"value": SECRET})
+    run(tracer, "say", {"words": "half"})
+    run(tracer, "echo", '{"value": 1')
+    texts = [text for _, text in lines(caplog)]
+
+    assert f"tool 'echo' (call 'c1') ok after # s: {'x' * 1000}" == texts[1]
+    assert "tool 'refuse' (call 'c1') started: {\"value\": \"hunter2\"}" == texts[2]
+    assert texts[3].startswith("tool 'refuse' (call 'c1') raised after # s, PermissionError: ")
+    assert SECRET in texts[3]
+    assert "tool 'say' (call 'c1') progress 1 of 4: half" == texts[5]
+    assert "tool 'echo' (call 'c1') started: {\"value\": 1" == texts[7]
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_arguments_that_have_no_text_are_no_fault_of_the_call(caplog: pytest.LogCaptureFixture) -> None:
+    ret = run(tx.LogTracer(values=True), "echo", {"value": Hostile()})
+
+    assert "ok" == ret.status
+    assert ("INFO", "tool 'echo' (call 'c1') started: (a dict that cannot be shown: ZeroDivisionError)") == (
+        lines(caplog)[0]
+    )
+    assert not [record for record in caplog.records if record.name == "toolexec"]
+
+
+def test_what_a_model_writes_makes_no_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    run(tx.LogTracer(), "gone\nERROR it worked", None, id="c1\nfaked")
+
+    assert 2 == len(lines(caplog))
+    assert not any("\n" in text for _, text in lines(caplog))
+
+
+def test_ones_own_logger_and_the_facts_as_attributes(caplog: pytest.LogCaptureFixture) -> None:
+    ret = run(tx.LogTracer(logging.getLogger("mine"), logging.WARNING), "echo", {"value": 1})
+    start, end = [record for record in caplog.records if record.name == "mine"]
+
+    assert [] == lines(caplog)
+    assert ("WARNING", "echo", "c1") == (start.levelname, vars(start)["tool"], vars(start)["call_id"])
+    assert ("ok", ret.duration_s) == (vars(end)["status"], vars(end)["duration_s"])
+
+
+def test_a_level_that_nobody_hears_costs_no_text(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    run(tx.LogTracer(values=True), "say", {"words": "half"})
+    run(tx.LogTracer(values=True), "refuse", {"value": "x"})
+
+    assert [] == lines(caplog)
