@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import toolexec as tx
@@ -27,6 +28,16 @@ async def aecho(value: Any = None) -> Any:
 @tx.tool
 def fail(text: str = "on purpose") -> None:
     raise LookupError(text)
+
+
+@tx.tool(idempotent=True)
+def fail_again() -> None:
+    raise LookupError
+
+
+@tx.tool(idempotent=True)
+async def afail_again() -> None:
+    raise LookupError
 
 
 @tx.tool
@@ -77,6 +88,24 @@ async def aspan_here() -> tuple[str, str]:
     return span_here()
 
 
+@tx.tool(idempotent=True)
+def span_once_more(path: str) -> list[str]:
+    """Fail twice; the ids of the spans that were current in all three attempts."""
+    _, span_id = span_here()
+    with Path(path).open("a+", encoding="utf-8") as file:
+        file.write(f"{span_id}\n")
+        file.seek(0)
+        lines = file.read().split()
+    if len(lines) < 3:
+        raise LookupError("not yet")
+    return lines
+
+
+@tx.tool(idempotent=True)
+async def aspan_once_more(path: str) -> list[str]:
+    return span_once_more(path)
+
+
 @tx.tool
 def span_inside() -> tuple[str, str]:
     """A span made in the body, by a provider that is made there: the ids of its trace and of its parent."""
@@ -111,6 +140,6 @@ def loaded() -> list[str]:
 
 
 TOOLS: list[Any] = [
-    *(echo, aecho, fail, give_lock, die, count, heed, aheed),
-    *(span_here, aspan_here, span_inside, baggage_here, nest, loaded),
+    *(echo, aecho, fail, fail_again, afail_again, give_lock, die, count, heed, aheed),
+    *(span_here, aspan_here, span_once_more, aspan_once_more, span_inside, baggage_here, nest, loaded),
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -24,6 +25,7 @@ IN_PROCESS = ["sequential", "thread", "asyncio", "trio"]
 ISOLATED = [name for name in ("fork", "interpreter") if name in available()]
 ALL = [*IN_PROCESS, *ISOLATED]
 CALLER = "caller"
+RETRY = tx.Retry(attempts=3, backoff=0)
 
 
 class Spans:
@@ -64,6 +66,8 @@ class Case(NamedTuple):
         asked: When it is interrupted: "before" it begins, "during" its body, or never.
         error_type: The span's.
         only: Under which strategies.
+        options: Its Context's.
+        attempts: How often its body begins.
     """
 
     status: str
@@ -73,6 +77,8 @@ class Case(NamedTuple):
     asked: str = "never"
     error_type: str | None = None
     only: tuple[str, ...] = tuple(ALL)
+    options: Mapping[str, Any] = {}
+    attempts: int | None = None
 
     def run(self, ctx: tx.Context) -> tx.Return:
         """Make the call, alone in its Context."""
@@ -81,6 +87,18 @@ class Case(NamedTuple):
         on_progress = (lambda progress: progress.task.interrupt("enough")) if self.asked == "during" else None
         call = {"id": "c1", "name": self.tool, "arguments": self.arguments}
         return ctx.submit(call, on_progress=on_progress, timeout=self.timeout).wait(30)
+
+
+def _no(_: tx.Function) -> bool:
+    return False
+
+
+async def _ano(_: tx.Function) -> bool:
+    return False
+
+
+async def _ayes(_: tx.Function) -> bool:
+    return True
 
 
 CASES = [
@@ -96,21 +114,28 @@ CASES = [
     Case("cancelled", "echo", asked="before"),
     Case("cancelled", "heed", asked="during"),
     Case("cancelled", "aheed", asked="during"),
+    Case("denied", "echo", options={"confirm": ["echo"], "on_confirm": _no}),
+    Case("denied", "echo", options={"confirm": ["echo"], "on_confirm": _ano}),
+    Case("budget", "echo", options={"budget": 0}),
+    Case("deferred", "echo", options={"confirm": ["echo"], "on_confirm": lambda _: tx.DEFER}),
+    Case("ok", "echo", options={"confirm": ["echo"], "on_confirm": _ayes}),
+    Case("raised", "fail_again", error_type="LookupError", options={"retry": RETRY}, attempts=3),
+    Case("raised", "afail_again", error_type="LookupError", options={"retry": RETRY}, attempts=3),
 ]
 
 
 @pytest.mark.parametrize(
     ("case", "strategy"),
     [
-        pytest.param(case, strategy, id=f"{case.status}-{case.tool}-{case.asked}-{strategy}")
-        for case in CASES
+        pytest.param(case, strategy, id=f"{case.status}-{case.tool}-{number}-{strategy}")
+        for number, case in enumerate(CASES)
         for strategy in ALL
         if strategy in case.only
     ],
 )
 def test_one_span_for_each_call_child_of_its_caller(spans: Spans, case: Case, strategy: str) -> None:
     with spans.caller() as caller:
-        ret = case.run(spans.context(strategy))
+        ret = case.run(spans.context(strategy, **case.options))
         assert caller is trace.get_current_span(), "the caller's own context is as before"
 
     assert case.status == ret.status
@@ -123,6 +148,7 @@ def test_one_span_for_each_call_child_of_its_caller(spans: Spans, case: Case, st
     assert (StatusCode.ERROR if ret.error else StatusCode.UNSET) == span.status.status_code
     assert ["exception"] * ret.error == [event.name for event in span.events if event.name == "exception"]
     assert ret.strategy == span.attributes.get("toolexec.strategy")
+    assert case.attempts in (None, ret.attempts)
     assert (ret.attempts, ret.queued_s) == (span.attributes["toolexec.attempts"], span.attributes["toolexec.queued_s"])
 
 
@@ -148,6 +174,16 @@ def test_it_is_current_in_the_body(spans: Spans, strategy: str, tool: str) -> No
 
     (span,) = spans.of_calls()
     assert [f"{span.context.trace_id:032x}", f"{span.context.span_id:016x}"] == list(ret.unwrap())
+
+
+@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("tool", ["span_once_more", "aspan_once_more"])
+def test_so_it_is_in_every_attempt(spans: Spans, strategy: str, tool: str, tmp_path: Path) -> None:
+    call = {"id": "c1", "name": tool, "arguments": {"path": str(tmp_path / "spans")}}
+    ret = spans.context(strategy, retry=RETRY).submit(call).wait(30)
+
+    (span,) = spans.of_calls()
+    assert (3, [f"{span.context.span_id:016x}"] * 3) == (ret.attempts, ret.unwrap())
 
 
 @pytest.mark.parametrize("strategy", ALL)
