@@ -15,6 +15,7 @@ from toolexec._clock import MONOTONIC, Clock
 from toolexec._conversation import Conversation
 from toolexec._deferral import Deferrals
 from toolexec._discovery import AUTO, chosen
+from toolexec._dumps import Dumps
 from toolexec._formats import format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from toolexec._task import Task
 
 
-class Context(Conversation, Deferrals):
+class Context(Conversation, Deferrals, Dumps):
     """Tools, a strategy, and the history of calls and Returns of one conversation.
 
     It talks to no model: a response goes in by ``receive``, messages come out.  It may be used from

@@ -32,9 +32,10 @@ class Received:
         functions: Its calls, in order; of a stream those that are known so far.
         state: Whether all of it is there, or it is a stream that still goes on, or one that broke.
         turn: In which turn of its conversation it came.
+        texts: By place, what the model reads of a result that came back from a dump as something else.
     """
 
-    __slots__ = ("_ids", "functions", "provider", "reply", "state", "turn")
+    __slots__ = ("_ids", "functions", "provider", "reply", "state", "texts", "turn")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class Received:
         self.functions = tuple(functions)
         self.state: Literal["whole", "open", "broken"] = state
         self.turn = 0
+        self.texts: dict[int, str] = {}
         self._ids: dict[str, list[str | None]] = {}  # by provider: what was made up once has to stay
 
     @property
@@ -114,9 +116,9 @@ class Received:
                 call_id,
                 provider.rename(function.name),
                 record.arguments,
-                *_result(function, provider, tools, rendering),
+                *_result(function, provider, tools, rendering, self.texts.get(place)),
             )
-            for call_id, function, record in zip(ids, self.functions, self.reply.calls, strict=True)
+            for place, (call_id, function, record) in enumerate(zip(ids, self.functions, self.reply.calls, strict=True))
         ]
 
 
@@ -187,7 +189,7 @@ def _parsed(text: str | bytes | bytearray) -> object:
 
 
 def _result(
-    function: Function, provider: Provider, tools: Iterable[str], rendering: Rendering
+    function: Function, provider: Provider, tools: Iterable[str], rendering: Rendering, kept: str | None
 ) -> tuple[list[Part], bool]:
     ret = function._return
     if ret is None:
@@ -198,4 +200,5 @@ def _result(
             return rendering.cut(parts), True
     if ret.status == "unknown_tool":
         ret = replace(ret, value={**ret.value, "available": [provider.rename(name) for name in tools]})
-    return rendering.cut([Text(rendering.text(ret, function._definition.json))]), ret.ok
+    text = rendering.text(ret, function._definition.json) if kept is None else kept
+    return rendering.cut([Text(text)]), ret.ok

@@ -235,3 +235,26 @@ def test_anc_C5_what_a_stream_has_begun_is_kept_until_it_was_waited_for(strategy
         assert not ctx.group().tasks, "it is not in a Group twice, and not in a later turn"
         assert group.returns == ctx.wait()
         assert 3 * (turn + 1) == len(ctx.history())
+
+
+@every
+def test_anc_C12_calls_and_what_they_came_from_survive_serialise_and_restore(strategy: str) -> None:
+    ctx = received(("echo", {"value": 1}), ("fail", {}), ("echo", {"value": 2}), ("ehco", {}))
+    ctx.pending_functions[:2].wait()
+    log = Log()
+    again = tx.Context.restore(ctx.dump(), TOOLS, tracer=log)
+
+    def state(of: tx.Context) -> list[Any]:
+        functions = of.calls
+        return [(fn.id, fn.name, fn.arguments, fn.model, fn.called, fn.pending) for fn in functions]
+
+    assert state(ctx) == state(again)
+    assert ctx.returns == again.returns
+    assert [1, "raised", 2, "unknown_tool"] == [
+        ret.value if ret.ok else ret.status for ret in again.wait(strategy, timeout=PATIENCE_S)
+    ]
+    assert {"c3", "c4"} == {line[1] for line in log.lines if line[0] == "start"}, "nothing runs twice"
+    assert [2] == [line[1] for line in log.lines if line[0] == "finish"]
+    ctx.wait("sequential")
+    assert ctx.history() == again.history()
+    assert [strategy] == [ret.strategy for ret in again.returns if ret.id == "c3"]

@@ -178,6 +178,7 @@ CASES = {
     "anc_C4": "waiting is traced, and calls can be left out",
     "anc_C5": "what a stream has begun is kept until it was waited for, and no longer",
     "anc_C9": "calls that nobody answered are closed before the next request",
+    "anc_C12": "calls, and the responses they came in, survive serialising and restoring",
     # and the faults that it still has
     "anc_fault_class_hook": "the hook of a class was never called",
     "anc_fault_crash": "a crash was a hang",

@@ -120,6 +120,7 @@ def declared() -> None:
         assert_type(answer, tuple[str, str])
     ctx = tx.Context(tools=[Search, fn, handle], deps={Files: Files()})
     assert_type(ctx.declarations(tx.OpenAI(strict=True)), list[dict[str, Any]])
+    assert_type(tx.Context.restore(ctx.dump(), [Search], provider="openai"), tx.Context)
 
 
 class Store:
