@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import decimal
 import json
+import os
 import math
 import subprocess
 import sys
@@ -44,7 +45,8 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def in_another_process(dumps: Sequence[tuple[str, Sequence[str]]]) -> list[Any]:
     """The histories that these dumps, with these calls approved, come to there."""
     done = subprocess.run(
-        [sys.executable, "-m", "dumped_tools"],
+        [sys.executable, "-P", "-m", "dumped_tools"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         input="".join(f"{json.dumps(item)}\n" for item in dumps),
         capture_output=True,
         text=True,
