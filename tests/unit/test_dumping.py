@@ -6,8 +6,8 @@ import dataclasses
 import datetime as dt
 import decimal
 import json
-import os
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
