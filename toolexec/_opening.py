@@ -22,6 +22,14 @@ def open_group(group: Group, tasks: Sequence[Task], window: int | None) -> None:
         tasks: Those of its calls that are to start.
         window: How many may be in flight at once, over all strategies; None leaves it to each.
     """
+    if _is_free(group, tasks, window):
+        for task in tasks:
+            start(task)
+    else:
+        _open_window(group, tasks, window)
+
+
+def _open_window(group: Group, tasks: Sequence[Task], window: int | None) -> None:
     shares: dict[object, int | None] = {}
     entries = [_entry(task, window, shares) for task in tasks]
     running = [_running(task, window, shares) for task in group._joined if task._return is None]
@@ -53,6 +61,22 @@ def open_group(group: Group, tasks: Sequence[Task], window: int | None) -> None:
     CONTROL.post(open_window)
     opened.get()
     _start_deciding(tasks)
+
+
+def _is_free(group: Group, tasks: Sequence[Task], window: int | None) -> bool:
+    """Whether it is plain that nothing keeps any of them waiting, as for most Groups it is."""
+    if group._joined:
+        return False
+    for task in tasks:
+        job = task._job
+        if task._steps is not None or job is None or job.call.limits or task.function._definition.exclusive:
+            return False
+    if len(group._lazy) == len(group._places):
+        return True
+    if window is not None:
+        return len(tasks) <= window
+    strategies = {task._strategy for task in tasks if task._strategy is not None}
+    return all(strategy.window is None or len(tasks) <= strategy.window for strategy in strategies)
 
 
 def _start_deciding(tasks: Sequence[Task]) -> None:

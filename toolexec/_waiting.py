@@ -24,8 +24,9 @@ _BEAT_S = 0.5
 
 def wake_all(wakers: Wakers) -> None:
     """Wake everybody; they look for themselves whether it was for them."""
-    for wake in wakers[:]:
-        wake()
+    if wakers:
+        for wake in wakers[:]:
+            wake()
 
 
 def park(wakers: Wakers, done: Callable[[], bool], clock: Clock, until: float | None) -> None:
