@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel  # at first use it would be a tool, within its grace, that waits for it
 import pytest
 
 import toolexec as tx
