@@ -5,13 +5,9 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 from toolexec._errors import DeclarationError
-
-if TYPE_CHECKING:
-    from toolexec._function import Function
-    from toolexec._return import Return
 
 
 @final
@@ -54,7 +50,7 @@ class Intercept:
     options: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
-    def call(cls, *, function: Function, **options: Any) -> Any:  # noqa: ARG003 - for who overrides it
+    def call(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG003 - so typed, it may be overridden with any keywords
         """Look at a call that is about to run; the first of its steps, before its tool is made.
 
         It runs on the thread that starts the call.  May be async: then it is awaited in the caller's
@@ -62,8 +58,8 @@ class Intercept:
         gets, set ``function.arguments``; they are validated after this.
 
         Args:
-            function: The call.
-            **options: The class's ``options``.
+            *args: Nothing; it is called with keywords.
+            **kwargs: ``function``, the call; and the ``options``.
 
         Returns:
             None lets the call go on.  A Return (``function.return_(value)``, ``function.deny(reason)``)
@@ -73,15 +69,14 @@ class Intercept:
         return None
 
     @classmethod
-    def after(cls, *, function: Function, ret: Return, **options: Any) -> Return | None:  # noqa: ARG003 - likewise
+    def after(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG003 - likewise
         """Look at what a call came to, whatever that is; once per Return, but for deferred ones.
 
         It runs on the thread that settles the call, and may not be async.
 
         Args:
-            function: The call.
-            ret: Its Return.
-            **options: The class's ``options``.
+            *args: Nothing, as there.
+            **kwargs: ``function``, the call, and ``ret``, its Return; and the ``options``.
 
         Returns:
             None leaves it as it is; a Return takes its place (its value, status, reason and exception).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any, Protocol, assert_type
+from typing import Annotated, Any, ClassVar, Protocol, assert_type
 
 import toolexec as tx
 from toolexec.lowlevel import Job, Outcome
@@ -80,6 +80,22 @@ async def plain_calls() -> None:
     assert_type(await fetch("x", timeout_s=2), bytes)
     assert_type(parts(3), Iterator[int])
     add("1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is an error
+
+
+class Audit(tx.Intercept):
+    """What supervises calls, with options of its own."""
+
+    options: ClassVar = {"forbidden": {"rm"}}
+
+    @classmethod
+    async def call(cls, *, function: tx.Function, forbidden: set[str]) -> tx.Return | None:
+        """Deny some."""
+        return function.deny("this tool is switched off") if function.name in forbidden else None
+
+    @classmethod
+    def after(cls, *, function: tx.Function, ret: tx.Return, forbidden: set[str]) -> tx.Return | None:
+        """Leave it."""
+        return None
 
 
 class Search(tx.Tool):
