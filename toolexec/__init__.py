@@ -31,6 +31,7 @@ from toolexec._errors import (
     WrongLoop,
 )
 from toolexec._events import Event, Events, Output, Settled, Started
+from toolexec._factory import factory
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import Group
@@ -49,7 +50,7 @@ from toolexec._runner import interrupt_runner
 from toolexec._strategy import Strategy
 from toolexec._stream import Stream
 from toolexec._task import Task
-from toolexec._tool import DecoratedFunction, Tool, ToolOptions, factory, tool
+from toolexec._tool import DecoratedFunction, Tool, ToolOptions, tool
 from toolexec._tool_function import ToolFunction
 from toolexec._tracer import Tracer, current_tracer
 from toolexec._wrap import wrap

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolexec._arguments import Plain
 from toolexec._call_state import CallState
 from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, UnsendableError
-from toolexec._inject import Sources, injected_into
+from toolexec._inject import Sources, injected_into, makes, with_made
 from toolexec._job import Job, Parcel
 from toolexec._outcome import Outcome
 from toolexec._runner import entry
@@ -31,12 +31,14 @@ class Fit(NamedTuple):
         strategy: Where.
         args: What its body is given by position.
         kwargs: And by keyword.
+        makes: Whether some of that is still to be made, where the body runs.
     """
 
     call: CallState
     strategy: Strategy
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
+    makes: bool
 
 
 def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit | Outcome:
@@ -48,7 +50,8 @@ def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit 
         )
     call = CallState(function.id, function.name, task._group._clock, parent=parent)
     try:
-        return Fit(call, strategy, *_take(function, _fill(task, strategy, call)))
+        fill = _fill(task, strategy, call)
+        return Fit(call, strategy, *_take(function, fill), bool(fill) and makes(fill.values()))
     except UnsendableError as exc:
         return Outcome("unsendable", exception=exc)
     except ArgumentsError as exc:
@@ -71,10 +74,11 @@ def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -
         return fitting
     function = task.function
     definition = function._definition
-    call, strategy, args, kwargs = fitting
+    call, strategy, args, kwargs, to_make = fitting
     try:
         # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
         call.runner = runner = None if strategy.isolated else function.runner
+        body = None if strategy.isolated else with_made(entry(runner)) if to_make else entry(runner)
     except BaseException as exc:  # noqa: BLE001 - see there
         return _raised(exc, parent)
     call.grace = strategy.grace  # a body may end by its interrupt before the ladder has set the exact one
@@ -91,7 +95,7 @@ def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -
             definition.deliver == "poll",
         ),
         is_async=definition.is_async,
-        entry=None if strategy.isolated else entry(runner),
+        entry=body,
         context=task._context,
         call=call,
     )

@@ -16,12 +16,13 @@ from toolexec._conversation import Conversation
 from toolexec._deferral import Deferrals
 from toolexec._discovery import AUTO, chosen
 from toolexec._dumps import Dumps
+from toolexec._factory import dependencies
 from toolexec._formats import format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
 from toolexec._incoming import Incoming
-from toolexec._inject import check_deps, injectable
+from toolexec._inject import injectable
 from toolexec._interrupt_when import interrupt_when
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
@@ -82,7 +83,8 @@ class Context(Conversation, Deferrals, Dumps):
                 and for messages that of the response.
             tracer: Told of every call.
             history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
-            deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``.
+            deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``; a ``factory``
+                makes it for each call, where its body runs.
             intercept: An ``Intercept``, which sees every call before it runs, and its Return.
             confirm: Calls that run only once ``on_confirm`` has said so: names of tools, and functions that
                 are given a call and judge; one of these, or a list.
@@ -107,7 +109,7 @@ class Context(Conversation, Deferrals, Dumps):
         chosen(strategy)
         super().__init__(provider, Rendering(reveal, redact, max_result_bytes), history=history)
         self.strategy = strategy
-        self._deps = check_deps(deps)
+        self._deps = dependencies(deps)
         self._tools = Toolset()
         self.functions: dict[str, Function] = self._tools.functions
         for function in functions_of(tools):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from toolexec._errors import DeclarationError, ToolexecError, UnsendableError
+from toolexec._runner import is_async, yields_parts
 
 if TYPE_CHECKING:
     from toolexec._signature import Param
@@ -39,6 +41,40 @@ class Later:
 
     def __reduce__(self) -> tuple[type[Later], tuple[()]]:
         return Later, ()
+
+
+class Given:
+    """A dependency on its way to a worker.
+
+    Attributes:
+        name: Of the parameter.
+        value: The dependency.
+    """
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name: str = name
+        self.value: Any = value
+
+    def __reduce__(self) -> Any:
+        return Given, (self.name, self.value)
+
+
+class Make:
+    """Stands for a dependency that is made right before the body, where that runs.
+
+    Attributes:
+        make: Makes it.
+    """
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+    def __reduce__(self) -> Any:
+        return Make, (self.make,)
 
 
 _Make: TypeAlias = Callable[[Any], Any]
@@ -114,7 +150,9 @@ def injected_into(tool: str, params: Sequence[Param], sources: Sources) -> dict[
                 "it; use a strategy that runs in this process, such as thread"
             )
         if what.kind == "dep":
-            values[param.name] = sources.deps[what.type]
+            value = sources.deps[what.type]
+            travels = sources.isolated and type(value) is not Make
+            values[param.name] = Given(param.name, value) if travels else value
         else:
             values[param.name] = sources.context if what.kind == "context" else sources.tracer
     return values
@@ -158,15 +196,52 @@ def check_deps(deps: Mapping[Any, Any] | None) -> dict[Any, Any]:
     return dict(deps)
 
 
-def put_in_place(args: Sequence[Any], kwargs: Mapping[str, Any], call: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """In a worker: the arguments, with the CurrentCall of this call where it was left for later."""
-    if not any(type(value) is Later for value in (*args, *kwargs.values())):
-        return args, kwargs
+def put_in_place(
+    body: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], call: Any
+) -> tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]:
+    """In a worker: body and arguments, with what was left for there or had to travel as what it is here."""
+    values = (*args, *kwargs.values())
+    if makes(values):
+        body = with_made(body)
+    if not any(type(value) is Later or type(value) is Given for value in values):
+        return body, args, kwargs
     here = _makers[0](call)
-    return (
-        [here if type(value) is Later else value for value in args],
-        {name: here if type(value) is Later else value for name, value in kwargs.items()},
-    )
+
+    def arrived(value: Any) -> Any:
+        return here if type(value) is Later else value.value if type(value) is Given else value
+
+    return body, [arrived(value) for value in args], {name: arrived(value) for name, value in kwargs.items()}
+
+
+def makes(values: Iterable[Any]) -> bool:
+    """Whether one of the values is still to be made."""
+    return any(type(value) is Make for value in values)
+
+
+def with_made(body: Callable[..., Any]) -> Callable[..., Any]:
+    """A body that makes what is still to be made of its arguments, and is of the same kind: async, a generator."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return body(*map(_made, args), **{name: _made(value) for name, value in kwargs.items()})
+
+    async def acall(*args: Any, **kwargs: Any) -> Any:
+        return await call(*args, **kwargs)  # in the loop: clients of a network ask for the one that runs
+
+    def parts(*args: Any, **kwargs: Any) -> Any:
+        yield from call(*args, **kwargs)
+
+    async def aparts(*args: Any, **kwargs: Any) -> Any:
+        async with aclosing(call(*args, **kwargs)) as made:
+            async for part in made:
+                yield part
+
+    if is_async(body):
+        return aparts if yields_parts(body) else acall
+    return parts if yields_parts(body) else call
+
+
+def _made(value: Any) -> Any:
+    return value.make() if type(value) is Make else value
 
 
 def _shown(kind: Any) -> str:

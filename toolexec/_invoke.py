@@ -79,8 +79,7 @@ def perform(
     """
     try:
         call.runner = runner = resolve(source)
-        body = entry(runner)
-        args, kwargs = put_in_place(args, kwargs, call)
+        body, args, kwargs = put_in_place(entry(runner), args, kwargs, call)
         begun()
     except BaseException as exc:  # noqa: BLE001 - a constructor is the tool's code
         return failed(call, exc)

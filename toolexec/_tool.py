@@ -1,4 +1,4 @@
-"""The ways to declare a tool: a subclass of Tool, the ``@tool`` decorator, a factory."""
+"""The ways to declare a tool: a subclass of Tool, and the ``@tool`` decorator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from typing import (
     TypeGuard,
     TypeVar,
     Unpack,
-    get_type_hints,
     overload,
 )  # fmt: skip
 
@@ -33,7 +32,7 @@ from toolexec._function import Function
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
 from toolexec._registry import Registry
-from toolexec._runner import Factory, declared_entry
+from toolexec._runner import declared_entry
 from toolexec._signature import Param, shape_of
 
 LAMBDA = (lambda: None).__name__
@@ -314,33 +313,6 @@ def tool(
 def first_given(*values: Any) -> Any:
     """The first that is not None and no blank text; "" if there is none."""
     return next((value for value in values if value is not None and str(value).strip()), "")
-
-
-def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
-    """A tool whose instances are made by ``make``, a fresh one for every call.
-
-    Args:
-        make: Takes nothing, returns the instance.
-        tool: The class that declares name, description, options and parameters.  Without it the
-            return annotation of ``make`` says, or else one instance is made now and dropped.
-
-    Raises:
-        DeclarationError: What it makes is no tool.
-    """
-    if not callable(make):
-        raise DeclarationError(f"factory takes a function that makes an instance, not {make!r}")
-    declared = tool if tool is not None else _made_by(make)
-    if not callable(getattr(declared, "call", None)):
-        raise DeclarationError(f"factory: {declared.__name__} has no method named 'call'")
-    return Function._of(class_definition(declared, Factory(make, declared)))
-
-
-def _made_by(make: Callable[[], Any]) -> type:
-    try:
-        annotated = get_type_hints(make).get("return")
-    except (NameError, TypeError):
-        annotated = None
-    return annotated if isinstance(annotated, type) and hasattr(annotated, "call") else type(make())
 
 
 def class_definition(cls: type, source: Any) -> Definition:

@@ -9,6 +9,7 @@ from toolexec._call_state import Ask, CallState, Progress
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import catch_up
 from toolexec._hook import arun_hook, run_hook
+from toolexec._inject import Given
 from toolexec._invoke import Awaiting, perform
 from toolexec._job import Job, Parcel
 from toolexec._leaves import leaves
@@ -32,6 +33,7 @@ __all__ = [
     "CallState",
     "Clock",
     "Factory",
+    "Given",
     "Job",
     "LoopKind",
     "Outcome",

@@ -11,10 +11,11 @@ import datetime as dt
 import decimal
 import enum
 import functools
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import toolexec as tx
 from toolexec._discovery import available
@@ -87,6 +88,24 @@ def span(seconds: float = 0.004) -> tuple[float, float]:
     start = time.monotonic()
     time.sleep(seconds)
     return start, time.monotonic()
+
+
+class Held:
+    """Something injected that can be neither copied nor pickled."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.taken: dict[str, Any] = {}
+
+
+@tx.tool
+def consume_and_hold(options: dict[str, Any], held: Annotated[Held, tx.Inject]) -> int:
+    """Take a key out of its arguments, and keep what was there."""
+    with held.lock:
+        key, value = options.popitem()
+        value.clear()
+        held.taken[key] = value
+    return id(held)
 
 
 @tx.tool

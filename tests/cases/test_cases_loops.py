@@ -14,7 +14,18 @@ import pytest
 import trio
 
 import toolexec as tx
-from cases.case_tools import ALL, AWAITABLES, CONCURRENT, IN_PROCESS, ISOLATED, PATIENCE_S, VARIABLE, received
+from cases.case_tools import (
+    ALL,
+    AWAITABLES,
+    CONCURRENT,
+    IN_PROCESS,
+    ISOLATED,
+    PATIENCE_S,
+    VARIABLE,
+    Held,
+    consume_and_hold,
+    received,
+)
 
 every = pytest.mark.parametrize("strategy", ALL)
 in_process = pytest.mark.parametrize("strategy", IN_PROCESS)
@@ -301,3 +312,23 @@ def test_C13_the_callers_record_is_not_changed_by_a_tool(strategy: str) -> None:
     assert {"id": "c", "name": "consume", "arguments": {"options": {"k": 1, "deep": {"x": [1]}}}} == call
     sent = ctx.turn()[0]["tool_calls"][0]["function"]["arguments"]
     assert '{"options": {"k": 1, "deep": {"x": [1]}}}' == sent
+
+
+@every
+def test_C13_an_injected_object_that_holds_a_lock_is_never_copied(strategy: str) -> None:
+    held = Held()
+    ctx = tx.Context([consume_and_hold], deps={Held: held})
+    call = {"id": "c", "name": "consume_and_hold", "arguments": {"options": {"k": {"x": 1}}}}
+    ctx.receive([call])
+    (ret,) = ctx.wait(strategy, timeout=PATIENCE_S)
+
+    assert {"id": "c", "name": "consume_and_hold", "arguments": {"options": {"k": {"x": 1}}}} == call
+    assert '{"options": {"k": {"x": 1}}}' == ctx.turn()[0]["tool_calls"][0]["function"]["arguments"]
+    if strategy in IN_PROCESS:
+        assert id(held) == ret.value
+        assert {"k": {}} == held.taken
+    else:
+        assert "unsendable" == ret.status
+        message = ret.value["message"]
+        assert "the dependency 'held', of type cases.case_tools.Held, of tool 'consume_and_hold'" in message
+        assert "toolexec.factory(make), which makes it in the worker" in message

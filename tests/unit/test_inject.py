@@ -36,6 +36,31 @@ def test_G4_what_is_injected_is_not_in_the_schema_and_comes_by_its_kind() -> Non
     assert ["x"] == db.asked
 
 
+@tx.tool
+async def aeverything(
+    call: tx.CurrentCall, /, q: str, *, ctx: tx.Context, tracer: tx.Tracer, db: Annotated[Database, tx.Inject]
+) -> dict[str, Any]:
+    """The same, async."""
+    return {"id": call.id, "answer": db.ask(q), "ctx": id(ctx), "tracer": type(tracer).__name__}
+
+
+class Log(tx.Tracer):
+    pass
+
+
+@pytest.mark.parametrize("tool", [everything, aeverything], ids=["sync", "async"])
+@pytest.mark.parametrize("strategy", ["sequential", "thread", "asyncio", "trio"])
+def test_all_of_them_are_there_in_this_process(strategy: str, tool: Any) -> None:
+    db = Database()
+    ctx = tx.Context(tools=[tool], deps={Database: db}, tracer=Log())
+    ctx.receive([{"id": f"c{n}", "name": tool.name, "arguments": {"q": str(n)}} for n in range(2)])
+
+    assert [{"id": f"c{n}", "answer": f"answer to {n}", "ctx": id(ctx), "tracer": "Log"} for n in range(2)] == [
+        ret.unwrap() for ret in ctx.wait(strategy)
+    ]
+    assert ["0", "1"] == sorted(db.asked)
+
+
 @pytest.mark.parametrize("name", ["call", "ctx", "db"])
 def test_a_model_cannot_send_what_is_injected(name: str) -> None:
     ctx = tx.Context(tools=[everything], deps={Database: Database()})

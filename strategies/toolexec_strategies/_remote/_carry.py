@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from toolexec import ForeignError, UnsendableError
-from toolexec.lowlevel import Outcome, Parcel, Progress, error_form
+from toolexec.lowlevel import Given, Outcome, Parcel, Progress, error_form
 from toolexec_strategies._remote._carried import Value, put_in_place
-from toolexec_strategies._remote._culprit import find_culprit, runner_name
+from toolexec_strategies._remote._culprit import find_culprit, runner_name, type_name
 from toolexec_strategies._remote._exceptions import flatten, rebuild
 from toolexec_strategies._remote._logs import wanted_level
 from toolexec_strategies._remote._pickles import (
@@ -170,21 +170,32 @@ def _unsendable_request(
         dumps(part, RequestPickler)
 
     runner = runner_name(parcel.source)
-    named = [(f"argument {name!r} of", value) for name, value in parcel.kwargs.items()]
-    named += [(f"argument {place} of", value) for place, value in enumerate(parcel.args, 1)]
-    named += [(f"the context variable {module}.{name} along with", value) for module, name, value in carried]
-    for label, value in [("", parcel.source), *named]:
+    named = [_named(f"argument {name!r} of", value) for name, value in parcel.kwargs.items()]
+    named += [_named(f"argument {place} of", value) for place, value in enumerate(parcel.args, 1)]
+    named += [_named(f"the context variable {module}.{name} along with", value) for module, name, value in carried]
+    for label, value, instead in [_named("", parcel.source), *named]:
         culprit = find_culprit(value, attempt)
         if culprit is not None:
             what = f"{label} " if label else ""
             return UnsendableError(
-                f"the {strategy} strategy cannot carry {what}tool {parcel.name!r} ({runner}): {culprit}; "
-                "give it something that can be pickled, make it inside the tool, or use the thread strategy"
+                f"the {strategy} strategy cannot carry {what}tool {parcel.name!r} ({runner}): {culprit}; {instead}, "
+                "or use the thread strategy"
             )
     return UnsendableError(
         f"the {strategy} strategy cannot carry tool {parcel.name!r} ({runner}): {type(failure).__name__}: "
         f"{_words(failure)}"
     )
+
+
+def _named(label: str, value: Any) -> tuple[str, Any, str]:
+    """What travels, in words, itself, and what to do if it cannot."""
+    if isinstance(value, Given):
+        return (
+            f"the dependency {value.name!r}, of type {type_name(value.value)}, of",
+            value.value,
+            "give Context(deps=...) a toolexec.factory(make), which makes it in the worker",
+        )
+    return label, value, "give it something that can be pickled, make it inside the tool"
 
 
 def _unsendable_result(value: object, parcel: Parcel | None, where: str, failure: BaseException) -> UnsendableError:
