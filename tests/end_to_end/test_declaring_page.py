@@ -20,9 +20,9 @@ TYPES: dict[str, Any] = {str(kind).removeprefix("typing."): kind for kind in (li
 TYPES.update({kind.__name__: kind for kind in (int, float, bool, str)})
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", range(10))
 def test_example_runs(number: int, tmp_path: Path) -> None:
-    assert 9 == len(EXAMPLES)
+    assert 10 == len(EXAMPLES)
     run_example(EXAMPLES[number], tmp_path)
 
 

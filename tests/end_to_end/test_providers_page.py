@@ -13,9 +13,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding=
 EXAMPLES = examples_in(PAGE)
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_example_runs(number: int, tmp_path: Path) -> None:
-    assert 5 == len(EXAMPLES)
+    assert 6 == len(EXAMPLES)
     run_example(EXAMPLES[number], tmp_path)
 
 
