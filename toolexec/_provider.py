@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from toolexec._arguments import excerpt, kind_of, parse
+from toolexec._arguments import decoded, excerpt, kind_of, parse
 from toolexec._calls import CallRecord
-from toolexec._errors import DeclarationError, FormatError
+from toolexec._errors import ArgumentsError, DeclarationError, FormatError
 from toolexec._history import Blocks, Said
 from toolexec._json import encode, is_array, is_object, legal_text
 from toolexec._parts import Part
@@ -261,6 +261,21 @@ def arguments_object(arguments: Any) -> dict[str, Any]:
         # Only an object can be sent again where a format has objects; the answer tells what was wrong.
         return {}
     return values
+
+
+def arguments_value(text: str) -> Any:
+    """The arguments of a call that came as pieces of JSON, for a format that has them as a value.
+
+    Args:
+        text: All pieces together; a blank one stands for no arguments.
+
+    Returns:
+        The value; or the text itself where it cannot be read, so that the model is told what is wrong with it.
+    """
+    try:
+        return decoded(text) if text.strip() else {}
+    except ArgumentsError:
+        return text
 
 
 def arguments_text(arguments: Any) -> str:

@@ -194,9 +194,13 @@ def test_an_event_that_says_the_answer_failed_breaks_the_stream(provider: str, l
     assert [] == ctx.turn()
 
 
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [('{"a": 1, "word": ', "not valid JSON"), ('{"a": 1, "a": 2}', "'a'"), ("[1]", "must be a JSON object")],
+    ids=["cut", "a key twice", "no object"],
+)
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "bedrock"])
-def test_broken_arguments_are_the_calls_and_not_the_streams(provider: str) -> None:
-    broken = '{"a": 1, "word": '
+def test_broken_arguments_are_the_calls_and_not_the_streams(provider: str, broken: str, why: str) -> None:
     deltas: dict[str, list[dict[str, Any]]] = {
         "openai": [
             {
@@ -238,7 +242,9 @@ def test_broken_arguments_are_the_calls_and_not_the_streams(provider: str) -> No
     for _ in ctx.stream(deltas[provider]):
         pass
 
-    assert ["bad_arguments"] == [ret.status for ret in ctx.wait()]
+    (ret,) = ctx.wait()
+    assert "bad_arguments" == ret.status
+    assert why in ret.value["message"]
     assert ctx.turn()
 
 

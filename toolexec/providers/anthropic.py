@@ -6,7 +6,6 @@ results of one response in the very next user message, before any other content,
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -26,6 +25,7 @@ from toolexec.providing import (
     Text,
     Whole,
     arguments_object,
+    arguments_value,
     base64_text,
     cut_short,
     failed,
@@ -195,17 +195,9 @@ class _Blocks(Assembler):
         for field, pieces in self._pieces.pop(index, {}).items():
             text = "".join(pieces)
             if field == "partial_json":
-                block["input"] = _input(text) if text.strip() else block.get("input")
+                block["input"] = arguments_value(text) if text.strip() else block.get("input")
             else:
                 block[field] = (block.get(field) or "") + text
-
-
-def _input(text: str) -> Any:
-    """What a call's arguments are; as text where they are no JSON, so that the model is told what is wrong."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _result(answer: Answer) -> dict[str, Any]:

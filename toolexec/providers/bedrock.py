@@ -7,7 +7,6 @@ The rules are those of https://docs.aws.amazon.com/bedrock/latest/APIReference/A
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -27,6 +26,7 @@ from toolexec.providing import (
     Text,
     Whole,
     arguments_object,
+    arguments_value,
     cut_short,
     failed,
     get,
@@ -205,7 +205,7 @@ class _Blocks(Assembler):
     def _close(self, index: Any) -> None:
         block = self._blocks.setdefault(index, {})
         if (pieces := self._input.pop(index, None)) is not None:
-            block["toolUse"]["input"] = _arguments("".join(pieces))
+            block["toolUse"]["input"] = arguments_value("".join(pieces))
         for (*outer, key), texts in self._texts.pop(index, {}).items():
             holder = block
             for name in outer:
@@ -214,14 +214,6 @@ class _Blocks(Assembler):
         if "citations" in block:  # the text they are about is theirs
             text = block.pop("text", "")
             self._blocks[index] = {"citationsContent": {"content": [{"text": text}], "citations": block["citations"]}}
-
-
-def _arguments(text: str) -> Any:
-    """What a call's arguments are; as text where they are no JSON, so that the model is told what is wrong."""
-    try:
-        return json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        return text
 
 
 def _result(answer: Answer) -> dict[str, Any]:
