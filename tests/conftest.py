@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
+
+from toolexec.testing import Gate, Journal
 
 # A shell starts what it runs in the background with SIGINT ignored, and every process started from
 # there inherits that; then no Ctrl-C of a test would arrive anywhere.
@@ -25,3 +29,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     hypothesis.settings(max_examples=1, database=None)(hypothesis.given(st.none())(lambda _: None))()
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with Gate(tmp_path / "gate") as made:
+        yield made
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal")

@@ -116,12 +116,6 @@ class Program:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    with Gate(tmp_path / "gate") as made:
-        yield made
-
-
-@pytest.fixture
 def release(tmp_path: Path) -> Iterator[Gate]:
     with Gate(tmp_path / "release") as made:
         yield made

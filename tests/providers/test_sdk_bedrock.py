@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import copy
 import importlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import toolexec as tx
+from providers.bedrock_client import client_of
 from providers.json_server import JsonServer
 from providers.sdk_tools import RESULTS, SIX, STATUSES, TOOLS, context, run_six, what
 from providers.strict_bedrock import check_request
 
 # Without stubs.
-boto3: Any = importlib.import_module("boto3")
-config: Any = importlib.import_module("botocore.config")
 validate: Any = importlib.import_module("botocore.validate")
 
 WRONG = ("missing", "twice", "order", "status", "empty", "long", "description", "schema", "id", "input", "two")
@@ -27,22 +24,6 @@ ASKED: dict[str, Any] = {"role": "user", "content": [{"text": "Do it."}]}
 REASONING: dict[str, Any] = {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "c2ln"}}}
 HIDDEN: dict[str, Any] = {"reasoningContent": {"redactedContent": b"\x00\xff"}}
 SAID: dict[str, Any] = {"text": "I try."}
-
-
-@contextlib.contextmanager
-def client_of(url: str) -> Iterator[Any]:
-    client = boto3.client(
-        "bedrock-runtime",
-        region_name="us-east-1",
-        aws_access_key_id="x",
-        aws_secret_access_key="x",
-        endpoint_url=url,
-        config=config.Config(retries={"total_max_attempts": 1}),
-    )
-    try:
-        yield client
-    finally:
-        client.close()
 
 
 @pytest.fixture(scope="module")

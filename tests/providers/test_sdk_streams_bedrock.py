@@ -13,6 +13,7 @@ import toolexec as tx
 from aws_event_stream import CONTENT_TYPE, frame
 from provider_formats import Call
 from provider_streams import events
+from providers.bedrock_client import client_of
 from providers.stream_checks import (
     SDK,
     Broken,
@@ -27,7 +28,6 @@ from providers.strict_bedrock import check_request
 
 # Without stubs.
 boto3: Any = importlib.import_module("boto3")
-config: Any = importlib.import_module("botocore.config")
 eventstream: Any = importlib.import_module("botocore.eventstream")
 exceptions: Any = importlib.import_module("botocore.exceptions")
 http: Any = importlib.import_module("urllib3.exceptions")
@@ -48,22 +48,13 @@ BROKEN = {
 
 @contextlib.contextmanager
 def opened(url: str) -> Iterator[SDK]:
-    client = boto3.client(
-        "bedrock-runtime",
-        region_name="us-east-1",
-        aws_access_key_id="x",
-        aws_secret_access_key="x",
-        endpoint_url=url,
-        config=config.Config(retries={"total_max_attempts": 1}),
-    )
-
     def ask(messages: list[Any], tools: list[dict[str, Any]]) -> Any:
         reply = client.converse_stream(modelId="m", messages=messages, toolConfig={"tools": tools})
         stack.enter_context(contextlib.closing(reply["stream"]))  # one that is left early holds its connection
         return reply["stream"]
 
     asked = {"role": "user", "content": [{"text": "Do it."}]}
-    with contextlib.closing(client), contextlib.ExitStack() as stack:
+    with client_of(url) as client, contextlib.ExitStack() as stack:
         yield SDK("bedrock", ask, frame, CONTENT_TYPE, asked, "messages")
 
 

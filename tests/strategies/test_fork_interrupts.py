@@ -24,17 +24,6 @@ def fork() -> Iterator[ForkStrategy]:
         yield strategy
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    with Gate(tmp_path / "gate") as made:
-        yield made
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path / "journal")
-
-
 def start(tool: Any, fork: tx.Strategy, **arguments: Any) -> tx.Task:
     return tx.Context([tool], strategy=fork).submit(
         {"id": "c", "name": getattr(tool, "name", ""), "arguments": arguments}

@@ -33,12 +33,6 @@ def fork() -> Iterator[ForkStrategy]:
         yield strategy
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    with Gate(tmp_path / "gate") as made:
-        yield made
-
-
 def run(tool: Any, strategy: tx.Strategy, **arguments: Any) -> tx.Return:
     return tx.run(tool, arguments, strategy)
 

@@ -32,17 +32,6 @@ def pool() -> Iterator[InterpreterStrategy]:
         yield strategy
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    with Gate(tmp_path / "gate") as made:
-        yield made
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path / "journal")
-
-
 def start(tool: Any, pool: tx.Strategy, **arguments: Any) -> tx.Task:
     return tx.Context([tool], strategy=pool).submit({"id": "c", "name": tool.name, "arguments": arguments})
 

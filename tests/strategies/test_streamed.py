@@ -8,7 +8,6 @@ import json
 import queue
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,12 +27,6 @@ def requests(*calls: Call | tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """One event for each call, and the end."""
     named = [Call(call[0], call[1], f"c{n}") for n, call in enumerate(calls)]
     return events("ollama", *named, text="")
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    with Gate(tmp_path / "gate") as made:
-        yield made
 
 
 class Feed:

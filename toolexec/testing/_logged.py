@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def logged() -> Generator[list[str]]:
-    """The warnings of ``toolexec`` meanwhile, as texts; they do not go to stderr where nobody handles them."""
+    """The warnings and errors of ``toolexec`` meanwhile, as texts, kept from everybody else: they are expected."""
     texts: list[str] = []
     here = logging.getLogger("toolexec")
 
@@ -18,8 +18,11 @@ def logged() -> Generator[list[str]]:
             texts.append(record.getMessage())
 
     keep = Keep(logging.WARNING)
+    propagates = here.propagate
     here.addHandler(keep)
+    here.propagate = False
     try:
         yield texts
     finally:
+        here.propagate = propagates
         here.removeHandler(keep)

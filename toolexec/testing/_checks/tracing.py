@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Any
 
 from toolexec import Context, Function, Progress, Return, Tracer
 from toolexec.testing import _tools as tools
 from toolexec.testing._drivers import settle
 from toolexec.testing._harness import Harness, records
+from toolexec.testing._logged import logged
 from toolexec.testing._needs import about_the_body, only_under
 from toolexec.testing._recording_tracer import RecordingTracer
 
@@ -73,7 +70,7 @@ def check_raising_tracer(harness: Harness) -> None:
 
         on_tool_error = on_tool_finish
 
-    with _logged() as lines:
+    with logged() as lines:
         returns = harness.run([tools.add], [("add", {"a": 1})], tracer=Broken())
         assert [ret.value for ret in returns] == [2], returns
 
@@ -113,31 +110,11 @@ def check_raising_progress_callback(harness: Harness) -> None:
     def broken(_: Progress) -> None:
         raise RuntimeError("the callback's own fault")
 
-    with _logged() as lines:
+    with logged() as lines:
         ret = harness.one(tools.parts, {"count": 2}, on_progress=broken)
 
     assert ret.value == [0, 1], ret
     assert lines and all("raised" in line for line in lines), lines
-
-
-@contextmanager
-def _logged() -> Generator[list[str]]:
-    """What the engine logs in the block, and keep it from everybody else."""
-    lines: list[str] = []
-
-    class Keep(logging.Handler):
-        def emit(self, record: Any) -> None:
-            lines.append(record.getMessage())
-
-    logger, keep = logging.getLogger("toolexec"), Keep()
-    propagates = logger.propagate
-    logger.addHandler(keep)
-    logger.propagate = False
-    try:
-        yield lines
-    finally:
-        logger.propagate = propagates
-        logger.removeHandler(keep)
 
 
 CHECKS = (
