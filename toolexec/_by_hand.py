@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from toolexec._return import Return, cancelled_form, error_form
 
 if TYPE_CHECKING:
+    from toolexec._claim import Claims
     from toolexec._task import Task
 
 
@@ -18,7 +19,7 @@ class ByHand:
     _ahead: bool  # started before its response had ended, and not yet in the Group of that
     _cancelled: bool
     _claimed: bool
-    _claims: list[Task]  # who wanted to run it, in order; appending is atomic
+    _claims: Claims
     _return: Return | None
     _task: Task | None
 

@@ -74,13 +74,9 @@ class Deferrals:
 
     def _settle(self, call: str | Function, strategy: Any, **options: Any) -> Task:
         function = the_deferred(list(self._calls()), call)
-        before, put_off = function._task, function._return
-        try:
-            tasks = self._open([function], strategy, once=True, **options).tasks
-        except BaseException:
-            if function._task is before:
-                function._return = put_off
-            raise
+        behind = function._task
+        the_deferred((), function)  # looked at again: another's Task is there only after this Return was taken away
+        tasks = self._open([function], strategy, once=True, behind=behind, **options).tasks
         if not tasks:
             raise ToolexecError(f"the call {function!r} was settled by somebody else at this moment")
         return tasks[0]

@@ -96,7 +96,7 @@ class Function(ByHand, Registry):
         self._called = False
         self._cancelled = False
         self._claimed = False
-        self._claims = []
+        self._claims = {}
         self._return = None
         self._task = None
         self._rendered: Parameters | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from toolexec._claim import newest
 from toolexec._errors import WaitTimeout
 from toolexec._function import Function
 from toolexec._return import Return
@@ -92,11 +93,12 @@ class Functions(Sequence[Function]):
         if timeout != 0:
             refuse_running_loop(f"{instead} (timeout=0 only polls)")
         group = self.group(strategy, window=window)
-        until = None if timeout is None else group._clock.now() + timeout
+        clock = group._clock
+        until = None if timeout is None else clock.now() + timeout
         try:
             group.wait(timeout)
-            for task in self._elsewhere():
-                task.wait(None if until is None else max(0.0, until - group._clock.now()))
+            for rest in self._rest(strategy, window):
+                rest.wait(None if until is None else max(0.0, until - clock.now()))
         except WaitTimeout:
             raise WaitTimeout(timeout or 0.0, [fn.id for fn in self if fn._return is None]) from None
         return self._answers()
@@ -104,20 +106,25 @@ class Functions(Sequence[Function]):
     async def run(self, strategy: Any = None, *, window: int | None = None) -> tuple[Return, ...]:
         """:meth:`wait`, from a running loop."""
         await self.group(strategy, window=window)
-        for task in self._elsewhere():
-            await task
+        for rest in self._rest(strategy, window):
+            await rest
         return self._answers()
 
     def call(self) -> tuple[Return, ...]:
         """Run those that are pending here and now, one after another."""
         return self.wait("sequential")
 
-    def _elsewhere(self) -> Iterator[Task]:
-        """The Tasks of those that somebody else runs."""
+    def _rest(self, strategy: Any, window: int | None) -> Iterator[Task | Group]:
+        """What is still to be waited for: calls that somebody else runs, or was stopped from starting."""
         for function in self:
-            task = function._task or next(iter(function._claims), None)  # perhaps claimed at this moment
-            if function._return is None and task is not None:
-                yield task
+            while True:
+                task = newest(function)
+                if task is not None and task.alive:
+                    yield task
+                elif function.pending:
+                    yield self.group(strategy, window=window)
+                else:
+                    break
 
     def _answers(self) -> tuple[Return, ...]:
         return tuple(function._return for function in self if function._return is not None)

@@ -10,6 +10,7 @@ from toolexec._admission import Admission
 from toolexec._arguments import Plain
 from toolexec._binding import bind_call, deps_of
 from toolexec._call_state import Ask, CallState
+from toolexec._claim import claim, unclaim
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._deadline import check_limit, start_group_clock
@@ -55,6 +56,7 @@ def launch(
     answer: Outcome | None = None,
     supervised: bool = True,
     once: bool = False,
+    behind: Task | None = None,
 ) -> Group:
     """Claim the calls, bind them, and start everything the window allows.
 
@@ -74,6 +76,7 @@ def launch(
         answer: What they have come to already; nothing runs.
         supervised: Whether anybody is to have a say in them.
         once: Whether calls that somebody else has claimed meanwhile are left to them.
+        behind: Then whose Return is to be replaced, which was no more than deferred.
 
     Raises:
         UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError, ValueError: Nothing was started.
@@ -112,7 +115,7 @@ def launch(
             task._on_progress = on_progress
             task._limits = function._definition.time_limits.or_call(call_timeout)
             tasks.append(task)
-            if not _claim(function, task, once=once):
+            if not claim(function, task, behind, once=once):
                 del tasks[-1]
                 continue
             bound = _bind(task, strategy, parent, places, admission)
@@ -139,6 +142,8 @@ def _hold(group: Group, tasks: Sequence[Task], parent: CallState | None, timeout
     group._tasks = tuple(tasks)
     for task in joining:
         task.function._ahead = False
+    if not tasks:  # all were claimed by others: nobody else would
+        _release(group._places)
     if any(task._job is not None for task in tasks):
         if timeout is not None:
             start_group_clock(group, timeout)
@@ -164,21 +169,6 @@ def _bind(
     task._strategy, task._place = strategy, places[strategy]
     bound.call.lazy = task._place.lazy
     return bound
-
-
-def _claim(function: Function, task: Task, *, once: bool) -> bool:
-    """Claim a call for a Task; whether it is to have it."""
-    first = 0 if function._task is None else 1  # behind the Task whose Return was no more than deferred
-    claims = function._claims
-    claims.append(task)
-    if once and claims[first] is not task:
-        claims.remove(task)
-        return False
-    function._task = task
-    function._claimed = True
-    if once:
-        function._return = None  # of one that was deferred
-    return True
 
 
 def _check_callback(on_progress: object) -> None:
@@ -237,9 +227,12 @@ def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
     for task in tasks:
         if task._steps is not None:
             task._steps.drop()
-        task.function._claims.remove(task)
-        task.function._claimed = bool(task.function._claims)
-        task.function._task = next(reversed(task.function._claims), None)
+        unclaim(task.function, task)
+        task._void()
+    _release(places)
+
+
+def _release(places: Iterable[Place]) -> None:
     for place in places:
         place.release()
 

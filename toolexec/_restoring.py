@@ -5,24 +5,19 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolexec._arguments import excerpt, kind_of
 from toolexec._calls import CallRecord
-from toolexec._clock import MONOTONIC
-from toolexec._deferred import is_deferred
 from toolexec._dumped import FORMAT, OWN, VERSION, Dumped, DumpedCall, DumpedResponse, DumpedReturn, DumpedTurn
 from toolexec._dumping import is_open, listed
 from toolexec._errors import ForeignError, FormatError, ToolexecError
 from toolexec._formats import named
-from toolexec._group import Group
 from toolexec._json import is_array, is_object
 from toolexec._packing import unpack
 from toolexec._provider import Provider, Reply
 from toolexec._received import Received
 from toolexec._return import Return
-from toolexec._task import Task
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -126,12 +121,7 @@ def _call(dumped: DumpedCall, bind: Bind, provider: Provider | None) -> Function
     function._called, function._cancelled, function._claimed = dumped.called, dumped.cancelled, dumped.claimed
     function._admitted = dumped.admitted
     if dumped.answer is not None:
-        function._return = ret = _return(dumped, dumped.answer)
-        if is_deferred(function):
-            # Of those who settle it at one moment the first behind the Task that put it off is the one.
-            function._task = put_off = Task(function, Group(MONOTONIC), copy_context(), None)
-            put_off._return = ret
-            function._claims.append(put_off)
+        function._return = _return(dumped, dumped.answer)
     return function
 
 

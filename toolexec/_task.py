@@ -258,6 +258,16 @@ class Task:
                     CONTROL.post(partial(finish_off, task))
             wake_all(group._all)  # whoever is leaving already need not wait any longer
 
+    def _void(self) -> None:
+        """Its start was undone; whoever waits for it already looks at its call again."""
+        reason = "its start was undone"
+        value = cancelled_form(reason)
+        self._return = Return(
+            id=self.function.id, name=self.function.name, value=value, status="cancelled", reason=reason
+        )
+        wake_all(self._wakers)
+        wake_all(self._group._each)
+
     def _refuse(self, outcome: Outcome) -> None:
         """Answer a call that never got as far as a job."""
         self._outcomes.append(outcome)
