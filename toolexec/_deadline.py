@@ -10,6 +10,7 @@ from toolexec._call_state import Ask
 
 if TYPE_CHECKING:
     from toolexec._group import Group
+    from toolexec._job import Job
     from toolexec._task import Task
 
 
@@ -59,26 +60,26 @@ def start_clock(task: Task, begun_at: float) -> None:
         call = job.call
         call.deadline = over if call.deadline is None else min(over, call.deadline)
         ask = Ask(f"the {limits.whose}'s time limit of {limits.timeout:g} s is over", timeout=True, again=True)
-        task._undo.append(clock.call_at(over, partial(task._ask, ask)))
+        task._undo.append(clock.call_at(over, partial(task._ask_attempt, job, ask)))
     if limits.idle_timeout is not None:
         task._active_at = begun_at
-        _watch_silence(task)
+        _watch_silence(task, job)
     if task._return is not None:
         for undo in task._undo:
             undo()
 
 
-def _watch_silence(task: Task) -> None:
+def _watch_silence(task: Task, job: Job) -> None:
     idle, clock = task._limits.idle_timeout, task._group._clock
-    if task._return is not None or idle is None:
+    if task._return is not None or task._job is not job or idle is None:
         return
     over = task._active_at + idle
     if clock.now() < over:
         # One timer at a time, and none is moved by a report: it looks again when it is due.
-        task._undo.append(clock.call_at(over, partial(_watch_silence, task)))
+        task._undo.append(clock.call_at(over, partial(_watch_silence, task, job)))
     else:
         reason = f"the tool's idle limit of {idle:g} s is over: no progress for that long"
-        task._ask(Ask(reason, timeout=True, again=True))
+        task._ask_attempt(job, Ask(reason, timeout=True, again=True))
 
 
 def start_group_clock(group: Group, timeout: float) -> None:

@@ -135,6 +135,11 @@ class Job:
         return self.call.asked
 
     @property
+    def over(self) -> bool:
+        """Whether it has come to an end, and another attempt may be on its way."""
+        return self._over or bool(self._outcomes)
+
+    @property
     def polls(self) -> bool:
         """Whether the tool only asks whether it was interrupted: nothing is to be raised into it."""
         return self.parcel.polls

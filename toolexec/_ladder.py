@@ -186,14 +186,15 @@ def _late_hook(task: Task) -> None:
 
 
 def _stop(task: Task) -> None:
-    if task._return is None and task._job is not None and task._place is not None:
-        task._place.stop(task._job)
+    job, place = task._job, task._place
+    if task._return is None and job is not None and place is not None and not job.over:
+        place.stop(job)
 
 
 def _kill(task: Task) -> None:
     if task._return is not None or task._job is None or task._place is None or task._place.lazy:
         return
-    if task._place.kill(task._job):
+    if not task._job.over and task._place.kill(task._job):
         _after(task, _REPORT_S, _leave)
     else:
         _leave(task)
@@ -203,7 +204,7 @@ def _leave(task: Task) -> None:
     job, place = task._job, task._place
     if task._return is not None or job is None or place is None:
         return
-    consequence = place.leave(job)
+    consequence = None if job.over else place.leave(job)
     note = "" if consequence is None else f"; {consequence}"
     if task._concluded is not None:  # only its hook hangs
         warn_beside("toolexec: the hook of tool %r did not return within its grace%s", task.function.name, note)

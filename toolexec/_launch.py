@@ -208,7 +208,7 @@ def _begin(
         if stopped is not None and (reason := stopped(task.function)) is not None:
             task._ask(Ask(reason))
     for task, outcome in refused:
-        task._refuse(outcome)
+        task._come_to(outcome)
     open_group(group, ready, window)
     group._follow(list(group._joined))
 
@@ -218,7 +218,7 @@ def _end(group: Group, refused: Sequence[tuple[Task, Outcome]], exc: BaseExcepti
     group._follow(list(group._joined))
     for task, outcome in refused:
         if task.alive:
-            task._refuse(outcome)
+            task._come_to(outcome)
     abort(group, group._tasks, group._all, group._done, exc)
 
 

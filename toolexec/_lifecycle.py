@@ -67,7 +67,8 @@ def _after_fork_in_child() -> None:
                 task._wakers.clear()
                 task._tracing = task._entry = None
                 lost = WorkerLost("this process was forked while the call ran; it goes on in the parent only")
-                task._refuse(Outcome("lost", exception=lost))
+                task._outcomes.clear()  # one that a thread was just making visible has stayed there too
+                task._come_to(Outcome("lost", exception=lost))
     for strategy in list(INSTANCES):
         strategy.reset_after_fork()
 

@@ -95,7 +95,9 @@ def _entry(task: Task, window: int | None, shares: dict[object, int | None]) -> 
     assert job is not None
     limits, gated = job.call.limits, False
     if steps is not None and steps.gated:
-        strategy, place, limits, gated = steps.strategy, steps.place, steps.limits, True
+        limits, gated = steps.limits, True
+        if steps.strategy is not None:  # or else there is no such tool, and nothing but the decision to come
+            strategy, place = steps.strategy, steps.place
     assert strategy is not None
     assert place is not None
     key = None if window is not None else strategy
@@ -113,8 +115,9 @@ def _entry(task: Task, window: int | None, shares: dict[object, int | None]) -> 
 
 
 def _in_turn(entry: Entry[Task]) -> bool:
-    """Whether it is a lazy call that may be attempted again: in its turn, before those behind it."""
-    return entry.lazy and entry.item._steps is not None
+    """Whether it is a lazy call with more than one step: all are taken in its turn, before those behind it."""
+    steps = entry.item._steps
+    return entry.lazy and steps is not None and (steps.gated or steps.repeats)
 
 
 def _running(task: Task, window: int | None, shares: dict[object, int | None]) -> Entry[Task]:

@@ -68,6 +68,11 @@ class Steps:
         self._undecided: Undecided | None = None
         self.gated = False
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be attempted more than once."""
+        return self._retry is not None
+
     # The decision
 
     def gate(self, undecided: Undecided, parent: CallState | None) -> Job:
@@ -126,11 +131,8 @@ class Steps:
             return self._decided(job, outcome)
         if self._retry is None or not self._may_go_on(self._retry, job, outcome):
             return outcome
-        again = partial(self._again, self._retry, job, outcome)
-        if CONTROL.is_current():  # the user's code has a part in it
-            run_beside(again, "retry")
-        else:
-            again()
+        # The user's code has a part in it, and may block: neither a loop, nor who hears of a worker's end.
+        run_beside(partial(self._again, self._retry, job, outcome), "retry")
         return None
 
     def _may_go_on(self, retry: Retry, job: Job, outcome: Outcome) -> bool:
@@ -155,8 +157,7 @@ class Steps:
                 raise
             _log.exception("toolexec: tool %r is not attempted again", task.function.name)
         if isinstance(made, Outcome):  # the failure that there was says more than that of the next attempt
-            task._outcomes.append(outcome)
-            task._answer_with(outcome)
+            task._come_to(outcome)
         else:
             CONTROL.post(partial(self._restart, job, made, delay))
 

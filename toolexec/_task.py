@@ -14,7 +14,7 @@ from toolexec._ctrl_c import REASON
 from toolexec._deadline import NO_LIMITS, start_clock
 from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
-from toolexec._ladder import ask_all, bar, finish_off, hook_begun, interrupt_all
+from toolexec._ladder import ask_all, bar, climb, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form, settled
 from toolexec._tracer import CallTrace
@@ -227,6 +227,11 @@ class Task:
         """Ask the call to stop, from any thread or signal handler; whether that was new."""
         return bool(ask_all([self], ask))
 
+    def _ask_attempt(self, job: Job, ask: Ask) -> None:
+        """Ask one attempt to stop, and none that has followed it meanwhile.  Any thread."""
+        if self._return is None and job.call.ask(ask):
+            CONTROL.post(partial(climb, self))
+
     def _tell_here(self) -> None:
         """Where nothing is raised into a body, its hook is told on the thread that interrupts."""
         job, place, strategy = self._job, self._place, self._strategy
@@ -268,12 +273,18 @@ class Task:
         wake_all(self._wakers)
         wake_all(self._group._each)
 
-    def _refuse(self, outcome: Outcome) -> None:
-        """Answer a call that never got as far as a job."""
-        self._outcomes.append(outcome)
-        self._answer_with(outcome)
+    def _come_to(self, outcome: Outcome) -> None:
+        """Answer a call, unless it was answered: one that never got as far as a job, or comes to an end."""
+        outcomes = self._outcomes
+        outcomes.append(outcome)
+        if outcomes[0] is outcome:
+            self._answer_with(outcome)
+        else:
+            del outcomes[1:]  # late: somebody else's is the answer, and this value must not live on here
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
+        if self._outcomes:
+            return  # late: somebody else's is the answer
         asks = job.call.asks
         if asks and asks[0].timeout:
             outcome = out_of_time(job.call, outcome)
@@ -282,19 +293,15 @@ class Task:
             if last is None:
                 return
             outcome = last
-        outcomes = self._outcomes
-        outcomes.append(outcome)
-        if outcomes[0] is not outcome:
-            del outcomes[1:]  # late: somebody else's is the answer, and this value must not live on here
-            return
-        self._answer_with(outcome)
+        self._come_to(outcome)
 
     def _last_word(self, steps: Steps, job: Job, outcome: Outcome) -> Outcome | None:
         """What the call has come to; None if it goes on."""
         job._outcomes.append(outcome)
         if job._outcomes[0] is not outcome:
             del job._outcomes[1:]
-            return None
+            # What comes between two attempts hangs, and is left behind.
+            return outcome if outcome.abandoned and self._job is job else None
         try:
             return steps.after(job, outcome)
         except BaseException:  # as below; and whatever follows finds an answer there
