@@ -48,7 +48,7 @@ class ByHand:
 
     def _answer_cancelled(self, reason: str, status: Literal["cancelled", "denied", "budget"], **extra: Any) -> Return:
         self._cancelled = True
-        if self._task is not None and self._task.alive:
+        if self._task is not None and self._task.alive and not self._task._is_decided_here():
             self._task.interrupt(reason)
         value = cancelled_form(reason, **extra)
         ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)

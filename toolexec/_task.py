@@ -14,6 +14,7 @@ from toolexec._ctrl_c import REASON
 from toolexec._deadline import NO_LIMITS, start_clock
 from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
+from toolexec._here import CURRENT
 from toolexec._ladder import ask_all, bar, climb, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form, settled
@@ -312,6 +313,10 @@ class Task:
     def _is_gated(self) -> bool:
         """Whether it is still to be decided if the call may run."""
         return self._steps is not None and self._steps.gated
+
+    def _is_decided_here(self) -> bool:
+        """Whether the caller is the one who decides about it, in a loop: to answer it is no reason to stop that."""
+        return self._is_gated() and self._job is not None and self._job.call is CURRENT.get()
 
     def _strategies(self) -> Iterable[Strategy]:
         """Those that have to know of it."""

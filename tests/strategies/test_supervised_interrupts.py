@@ -281,6 +281,31 @@ def test_a_waiter_that_is_cancelled_takes_the_decision_along(
     assert [] == journal.lines()
 
 
+@each_loop
+@pytest.mark.parametrize("answer", ["deny", "cancel"])
+def test_who_decides_may_take_its_time_behind_the_answer_it_has_made(
+    kind: str, answer: str, gate: Gate, journal: Journal
+) -> None:
+    """Cancelling a call by hand stops it; but not who is about to say so."""
+    loop = Loop(kind)
+
+    async def ask(function: tx.Function) -> tx.Return:
+        ret: tx.Return = getattr(function, answer)("not today")
+        for _ in range(20):
+            await loop.sleep(0.001)
+        return ret
+
+    ctx = context(gate, journal, "thread", on_confirm=ask)
+
+    async def main() -> Any:
+        return await ctx.receive(asked(journal, ("send", "ok"))).group()
+
+    (ret,) = loop.run(main)
+    assert ("denied" if answer == "deny" else "cancelled", "not today") == (ret.status, ret.reason)
+    assert ("denied" in ret.value) is (answer == "deny")
+    assert [] == journal.lines()
+
+
 # Ctrl-C
 
 
