@@ -177,8 +177,14 @@ CASES = {
     "anc_C3": "what has begun is waited for, the rest begun together, under every strategy alike",
     "anc_C4": "waiting is traced, and calls can be left out",
     "anc_C5": "what a stream has begun is kept until it was waited for, and no longer",
+    "anc_C6": "a guard's warning answers every call that was to start, and leaves alone what runs",
+    "anc_C7": "a guard is True, options, an object, or off",
+    "anc_C8": "an interrupt reaches what runs and what is pending, and nothing else",
     "anc_C9": "calls that nobody answered are closed before the next request",
     "anc_C12": "calls, and the responses they came in, survive serialising and restoring",
+    # in its agent, as far as that runs calls
+    "anc_A2": "so many calls, and then one is told that it makes too many; or no bound at all",
+    "anc_A4": "named calls are confirmed first (there their answers came first, here they stay in call order)",
     # and the faults that it still has
     "anc_fault_class_hook": "the hook of a class was never called",
     "anc_fault_crash": "a crash was a hang",
@@ -189,9 +195,14 @@ CASES = {
     "anc_fault_200_kb": "more than 200 KB were lost",
     "anc_fault_descriptors": "ten descriptors a call",
     "anc_fault_zombies": "children stayed zombies",
+    "anc_fault_loop_guard": "the loop guard compared nothing that is ever equal, and never fired",
+    "anc_fault_guard_bypassed": "streamed calls, and those that were confirmed, ran past the guard",
+    "anc_fault_guard_pending": "what a guard had answered stayed pending, and could run after all",
+    "anc_fault_budget": "a spent budget began anew by itself, and the loop had no end",
+    "anc_fault_confirmed_twice": "calls that were confirmed ran once more with the others",
 }
 
-_LABELS = re.compile(r"test_(?=[A-G]\d|anc_[CKQRST]\d)((?:anc_)?(?:[A-GKQRST]\d+_)+)")
+_LABELS = re.compile(r"test_(?=[A-G]\d|anc_[ACKQRST]\d)((?:anc_)?(?:[A-GKQRST]\d+_)+)")
 
 
 def _tests() -> Iterator[str]:
