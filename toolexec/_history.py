@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,6 +32,41 @@ class Answered(NamedTuple):
         if self.id and call.id:
             return self.id == call.id
         return self.name == call.name if self.name else not self.id
+
+
+class Fitting:
+    """Finds the places of the calls that an answer may be for, without a look at every call.
+
+    By the rule of :meth:`Answered.fits`.
+    """
+
+    __slots__ = ("_all", "_by_id", "_by_name", "_without_id")
+
+    def __init__(self) -> None:
+        self._all: deque[int] = deque()
+        self._by_id: dict[str, deque[int]] = {}
+        self._by_name: dict[str, deque[int]] = {}
+        self._without_id: dict[str, deque[int]] = {}  # by name
+
+    def add(self, call: CallRecord, place: int) -> None:
+        """Have a call found, at a place that is not below those of the calls before."""
+        self._all.append(place)
+        self._by_name.setdefault(call.name, deque()).append(place)
+        if call.id:
+            self._by_id.setdefault(call.id, deque()).append(place)
+        else:
+            self._without_id.setdefault(call.name, deque()).append(place)
+
+    def places(self, answer: Answered) -> list[deque[int]]:
+        """Where the calls are that it fits: rising numbers, in one or two parts.
+
+        Whoever wants a place no more takes it out at the front.
+        """
+        if not answer.id:
+            found = [self._all if not answer.name else self._by_name.get(answer.name)]
+        else:
+            found = [self._by_id.get(answer.id), self._without_id.get(answer.name) if answer.name else None]
+        return [places for places in found if places is not None]
 
 
 class Said(NamedTuple):

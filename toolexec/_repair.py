@@ -9,7 +9,7 @@ from toolexec._arguments import excerpt, kind_of
 from toolexec._calls import CallRecord
 from toolexec._errors import FormatError
 from toolexec._formats import format_of, installed, named
-from toolexec._history import Answered, Blocks, Said
+from toolexec._history import Answered, Blocks, Fitting, Said
 from toolexec._json import is_array, is_object
 from toolexec._parts import Text
 from toolexec._provider import Answer, Provider, Reply, get
@@ -77,7 +77,7 @@ class _Batch:
         order: The calls that are answered where they should be, in the order of the answers.
     """
 
-    __slots__ = ("answers", "calls", "end", "order", "zone")
+    __slots__ = ("_free", "answers", "calls", "end", "order", "zone")
 
     def __init__(self, calls: Sequence[CallRecord], end: int, zone: Sequence[int]) -> None:
         self.calls = calls
@@ -85,11 +85,17 @@ class _Batch:
         self.zone = zone
         self.answers: list[tuple[int, Answered] | None] = [None] * len(calls)
         self.order: list[int] = []
+        self._free = Fitting()
+        for number, call in enumerate(calls):
+            self._free.add(call, number)
 
     def take(self, index: int, answer: Answered) -> bool:
         """Whether the answer is for one of these calls; if that has one already, the first counts."""
-        fitting = [number for number, call in enumerate(self.calls) if answer.fits(call)]
-        free = next((number for number in fitting if self.answers[number] is None), None)
+        fitting = self._free.places(answer)
+        for numbers in fitting:
+            while numbers and self.answers[numbers[0]] is not None:
+                numbers.popleft()
+        free = min((numbers[0] for numbers in fitting if numbers), default=None)
         if free is not None:
             self.answers[free] = (index, answer)
             if index in self.zone:
@@ -97,11 +103,20 @@ class _Batch:
         return bool(fitting)
 
     def in_order(self, *, stays: bool) -> list[int]:
-        """All calls in the order in which to answer them: their own, but where answers may stay where they are."""
-        order = list(self.order) if stays else []
-        for number in range(len(self.calls)):
-            if number not in order:
-                order.insert(order.index(number - 1) + 1 if number else 0, number)
+        """All calls in the order in which to answer them: their own, but where answers may stay where they are.
+
+        One whose answer does not stay is answered right behind the call before it.
+        """
+        stay = self.order if stays else []
+        placed = set(stay)
+        order: list[int] = []
+        for number in (-1, *stay):
+            if number >= 0:
+                order.append(number)
+            following = number + 1
+            while following < len(self.calls) and following not in placed:
+                order.append(following)
+                following += 1
         return order
 
 
@@ -120,10 +135,19 @@ class _Repair:
         for index, one in enumerate(self._said):
             zone = zones.get(index)
             strays += [(index, answer) for answer in one.answers if zone is None or not zone.take(index, answer)]
+        self._take_strays(strays)
+
+    def _take_strays(self, strays: Sequence[tuple[int, Answered]]) -> None:
+        """Behind something else, where the provider refuses it, an answer belongs to the last call that it fits."""
+        before, end = Fitting(), 0
         for index, answer in strays:
-            # Behind something else, where the provider refuses it: its place is at the last call that it fits.
-            before = (batch for batch in reversed(self._batches) if batch.end <= index)
-            any(batch.take(index, answer) for batch in before)
+            while end < len(self._batches) and self._batches[end].end <= index:
+                for call in self._batches[end].calls:
+                    before.add(call, end)
+                end += 1
+            last = max((places[-1] for places in before.places(answer) if places), default=None)
+            if last is not None:
+                self._batches[last].take(index, answer)
 
     def made(self) -> list[Any]:
         """The repaired history; a message that needs no change is the very same."""

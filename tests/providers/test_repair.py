@@ -16,6 +16,7 @@ import openai.types.responses
 import pytest
 
 import toolexec as tx
+from growth import assert_linear
 from provider_formats import Call, response
 from providers import (
     strict_anthropic,
@@ -25,6 +26,8 @@ from providers import (
     strict_openai,
     strict_responses,
 )
+from toolexec._history import Fitting
+from toolexec.providing import Answered, CallRecord
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "google", "ollama", "bedrock")
 every = pytest.mark.parametrize("provider", PROVIDERS)
@@ -410,6 +413,52 @@ def test_a_long_history_is_repaired_in_no_time() -> None:
     history = [one for n in range(3000) for one in (user("openai"), calls(f"a{n}", f"b{n}"), tool(f"b{n}"))]
 
     assert 3000 == made_up(repaired("openai", history))
+
+
+def many_calls(count: int) -> list[Any]:
+    """In one message; every second one is answered, the last first."""
+    return [calls(*map(str, range(count))), *(tool(str(n)) for n in reversed(range(0, count, 2)))]
+
+
+def many_of_one_id(count: int) -> list[Any]:
+    return [calls(*["same"] * count), *[tool("same")] * count]
+
+
+def many_orphans(count: int) -> list[Any]:
+    """Each behind a call of its own that is answered, and for none."""
+    ask = user("openai")
+    return [one for n in range(count) for one in (calls(f"a{n}"), tool(f"a{n}"), ask, tool(f"none {n}"), ask)]
+
+
+@pytest.mark.parametrize("history", [many_calls, many_of_one_id, many_orphans])
+def test_the_time_grows_with_the_number_of_calls(history: Callable[[int], list[Any]]) -> None:
+    def prepare(count: int) -> Callable[[], object]:
+        messages = history(count)
+        return lambda: tx.Context().repair(messages)
+
+    assert_linear(prepare, 500)
+
+
+def test_the_time_grows_with_the_number_of_blocks() -> None:
+    def prepare(count: int) -> Callable[[], object]:
+        ids = list(map(str, range(count)))
+        messages = [message("assistant", *map(use, ids)), message("user", *map(result, reversed(ids)))]
+        return lambda: tx.Context().repair(messages)
+
+    assert_linear(prepare, 500)
+
+
+def test_calls_are_found_by_the_rule_that_says_which_an_answer_fits() -> None:
+    ids, names = (None, "", "a", "b"), ("", "f", "g")
+    calls = [CallRecord(call_id, name, None) for call_id in ids for name in names] * 2
+    fitting = Fitting()
+    for place, one in enumerate(calls):
+        fitting.add(one, place)
+    for call_id in (*ids, "c"):
+        for name in (None, *names, "h"):
+            answer = Answered(call_id, name)
+            found = [place for places in fitting.places(answer) for place in places]
+            assert [place for place, one in enumerate(calls) if answer.fits(one)] == sorted(found), answer
 
 
 def model_said(provider: str) -> list[Any]:

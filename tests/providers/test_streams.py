@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import toolexec as tx
+from growth import assert_linear
 from provider_formats import Call
 from provider_streams import LINES, SSE, STREAMS, body, events
+from toolexec.providers.anthropic import Anthropic
 
 CALLS = (
     Call("add", {"a": 1, "word": 'ü{}"x€\n'}, "c1"),
@@ -426,6 +429,32 @@ def test_a_call_that_changes_after_it_was_whole_breaks_the_stream(provider: str)
 def test_an_event_that_cannot_be_is_a_format_error_that_shows_it(provider: str, event: Any) -> None:
     with pytest.raises(tx.FormatError):
         list(context().stream([event], provider=provider))
+
+
+def test_citations_are_said_again_in_their_order() -> None:
+    first, *more = [{"type": "char_location", "cited_text": text} for text in "abc"]
+    for began in (None, [], [first]):
+        block = {"type": "text", "text": "So.", "citations": began}
+        assembler = Anthropic().assembler()
+        assembler.feed({"type": "content_block_start", "index": 0, "content_block": block})
+        for one in more if began else (first, *more):
+            delta = {"type": "citations_delta", "citation": one}
+            assembler.feed({"type": "content_block_delta", "index": 0, "delta": delta})
+        assembler.feed({"type": "message_stop"})
+
+        assert [{"type": "text", "text": "So.", "citations": [first, *more]}] == assembler.finish().native
+        assert began in (None, [], [first])  # the event is the caller's
+
+
+def test_many_citations_take_time_by_their_number() -> None:
+    def prepare(count: int) -> Callable[[], object]:
+        assembler = Anthropic().assembler()
+        assembler.feed({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "So."}})
+        deltas = [{"type": "citations_delta", "citation": {"cited_text": str(n)}} for n in range(count)]
+        events = [{"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas]
+        return lambda: [assembler.feed(event) for event in events]
+
+    assert_linear(prepare, 4000)
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])

@@ -185,7 +185,9 @@ class _Blocks(Assembler):
             raise unread("a delta of a content block that has not begun", event)
         delta = get(event, "delta")
         if (citation := get(delta, "citation")) is not None:
-            self._blocks[index]["citations"] = [*(self._blocks[index].get("citations") or ()), plain(citation)]
+            block = self._blocks[index]
+            block["citations"] = block.get("citations") or []
+            block["citations"].append(plain(citation))
         for field in ("text", "partial_json", "thinking", "signature"):
             if isinstance(piece := get(delta, field), str):
                 self._pieces.setdefault(index, {}).setdefault(field, []).append(piece)
