@@ -186,8 +186,9 @@ class _Blocks(Assembler):
         delta = get(event, "delta")
         if (citation := get(delta, "citation")) is not None:
             block = self._blocks[index]
-            block["citations"] = block.get("citations") or []
-            block["citations"].append(plain(citation))
+            citations: list[Any] = block.get("citations") or []
+            citations.append(plain(citation))
+            block["citations"] = citations
         for field in ("text", "partial_json", "thinking", "signature"):
             if isinstance(piece := get(delta, field), str):
                 self._pieces.setdefault(index, {}).setdefault(field, []).append(piece)
