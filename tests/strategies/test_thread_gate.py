@@ -316,3 +316,19 @@ def test_affected_pythons_warn_once(monkeypatch: pytest.MonkeyPatch, caplog: pyt
         _one_shot.warn_once()
 
     assert 1 == len([record for record in caplog.records if "deliver='poll'" in record.message])
+
+
+def test_a_thread_that_starts_another_is_left_alone_where_the_two_are_still_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
+    start: Callable[..., object] = getattr(threading, name)
+    held: list[Callable[[], object]] = []
+
+    def starts_another() -> None:
+        monkeypatch.setattr(threading, name, lambda *args, **kwargs: held.append(partial(start, *args, **kwargs)))
+        threading.Thread(target=int).start()
+
+    comes_to_stand(starts_another, closed=sys.version_info[:2] == (3, 11))
+    until(lambda: bool(held))
+    held.pop()()

@@ -32,6 +32,10 @@ _LOCKING: Final = frozenset(
 # interrupts into loops of 5 ms waits none came through within a second, and 900 left no lock taken).
 _WAIT: Final = threading.Condition.wait.__code__
 
+# Until it runs, a new thread has the identity of the one that has started it on 3.11, and would get what is raised
+# in that: it stands in a wait for the new one just then, and would stand there for ever.
+_START: Final = threading.Thread.start.__code__ if sys.version_info[:2] == (3, 11) else None
+
 # The engine's, but tools of tests stand in it.
 _TOOLS_OF_TESTS: Final = "toolexec.testing"
 
@@ -50,7 +54,8 @@ def is_closed(ident: int) -> bool:
     if frame is None:
         return False
     if frame.f_code is _WAIT:
-        return False
+        event = frame.f_back
+        return _START is not None and event is not None and getattr(event.f_back, "f_code", None) is _START
     name = frame.f_globals.get("__name__")
     if isinstance(name, str) and name.partition(".")[0] in _LOCKING and not name.startswith(_TOOLS_OF_TESTS):
         return True
