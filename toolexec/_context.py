@@ -87,7 +87,7 @@ class Context(Conversation, Deferrals, Dumps):
                 makes it for each call, where its body runs.
             intercept: An ``Intercept``, which sees every call before it runs, and its Return.
             confirm: Calls that run only once ``on_confirm`` has said so: names of tools, and functions that
-                are given a call and judge; one of these, or a list.
+                are given a call whose arguments fit and judge; one of these, or a list.
             on_confirm: Given such a call, says True, False, ``DEFER`` or a Return; sync or async.  It runs
                 like an intercept's ``call``, after it, on arguments that fit.  Without one the answer is no.
             budget: A ``Budget``, or how many calls a turn may have.

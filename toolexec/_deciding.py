@@ -116,14 +116,16 @@ def _confirmed(
     task: Task, strategy: Strategy | None, parent: CallState | None, supervision: Supervision
 ) -> Generator[Any, Any, Outcome | None]:
     function = task.function
+    if not supervision.may_ask_about(function):
+        return None
+    fitting = fit(task, strategy, parent)  # before the predicates: these look into the arguments
+    if isinstance(fitting, Outcome):
+        return fitting
     wanted = yield from _ask("a predicate of confirm", parent, supervision.confirms, function)
     if isinstance(wanted, Outcome):
         return wanted
     if not wanted:
         return None
-    fitting = fit(task, strategy, parent)
-    if isinstance(fitting, Outcome):
-        return fitting
     if supervision.on_confirm is None:
         return Outcome("denied", reason="this call has to be confirmed, and nobody is there to do so")
     answer = yield from _ask("on_confirm", parent, supervision.on_confirm, function)

@@ -85,6 +85,10 @@ class Supervision:
         ret = function.budget_spent()
         return Outcome(ret.status, ret.value, reason=ret.reason)
 
+    def may_ask_about(self, function: Function) -> bool:
+        """Whether it could be that a call has to be confirmed."""
+        return bool(self._predicates) or function.name in self._names
+
     def confirms(self, function: Function) -> bool:
         """Whether a call has to be confirmed; raises what a predicate raises."""
         return function.name in self._names or any(predicate(function) for predicate in self._predicates)
