@@ -99,7 +99,8 @@ def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -
         context=task._context,
         call=call,
     )
-    call.limits = limits_of(function, parent)
+    if definition.limits:
+        call.limits = limits_of(function, parent)
     return job
 
 

@@ -32,7 +32,7 @@ def claim(function: Function, task: Task, behind: Task | None, *, once: bool) ->
         if once:
             return False
         behind = newest(function)
-    if is_deferred(function):
+    if mine[1] is not None and is_deferred(function):
         function._return = None
     function._claimed = True
     function._task = task  # last: who sees it must not take the Return that is replaced for its own

@@ -117,7 +117,7 @@ class Functions(Sequence[Function]):
     def _rest(self, strategy: Any, window: int | None) -> Iterator[Task | Group]:
         """What is still to be waited for: calls that somebody else runs, or was stopped from starting."""
         for function in self:
-            while True:
+            while function._return is None:
                 task = newest(function)
                 if task is not None and task.alive:
                     yield task

@@ -168,7 +168,8 @@ class Task:
     def _begun(self, job: Job) -> None:
         if self._return is not None or job is not self._job:  # a worker that was left behind meanwhile
             return
-        if self._is_gated():
+        steps = self._steps
+        if steps is not None and steps.gated:
             return
         now = self._group._clock.now()
         if self._begun_at is None:
@@ -179,8 +180,8 @@ class Task:
             self._tracing.start()
             if self._attempts == 1:
                 self._context = self._tracing.context
-        if self._steps is not None:
-            self._steps.begun()
+        if steps is not None:
+            steps.begun()
         start_clock(self, now)
         if self._group._listeners:
             self._group._emit(Started(self))
