@@ -210,10 +210,12 @@ class Steps:
     def rewrite(self, ret: Return) -> Return:
         """The Return as its intercept lets it be seen; once, on the thread that settles the call."""
         intercept = self._intercept
-        after = getattr(intercept, "after", None)
-        if after is None or ret.status == "deferred":
+        if intercept is None or ret.status == "deferred":
             return ret
         try:
+            after = getattr(intercept, "after", None)
+            if after is None:
+                return ret
             given: Any = after(function=self._task.function, ret=ret, **options_of(intercept))
             if inspect.iscoroutine(given):
                 given.close()

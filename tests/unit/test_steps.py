@@ -164,3 +164,24 @@ def test_an_attempt_that_is_late_asks_nobody_about_another() -> None:
 
     assert ("timeout", True, 1) == (ret.status, ret.abandoned, ret.attempts)
     assert not asked
+
+
+def test_an_intercept_whose_after_cannot_even_be_read_withholds_the_result() -> None:
+    class Odd:
+        read = 0
+
+        def call(self, *, function: tx.Function) -> None: ...
+
+        @property
+        def after(self) -> Any:
+            self.read += 1
+            if self.read > 1:  # the first time it is looked at, by the Context
+                raise RuntimeError("not now")
+
+    ctx = tx.Context(tools=[fine], intercept=Odd())
+    ctx.receive(calls("fine"))
+
+    (ret,) = ctx.wait("thread", timeout=20)
+
+    assert "raised" == ret.status
+    assert "RuntimeError" in str(ret.exception)
