@@ -87,7 +87,11 @@ _RESULTS: dict[str, Callable[[Any], Result]] = {
     "bedrock": lambda p: Result(
         p["toolResult"]["toolUseId"], _text(p["toolResult"]["content"]), p["toolResult"]["status"] == "error"
     ),
-    "mcp": lambda m: Result(m["id"], _text(m["result"]["content"]), m["result"]["isError"]),
+    "mcp": lambda m: (
+        Result(m["id"], m["error"]["data"], failed=True)
+        if "error" in m
+        else Result(m["id"], _text(m["result"]["content"]), m["result"]["isError"])
+    ),
 }
 
 

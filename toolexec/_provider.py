@@ -67,6 +67,7 @@ class Answer(NamedTuple):
         arguments: What the model sent, as in ``CallRecord``.
         parts: The result; never empty.
         ok: Whether the tool ran and returned.
+        known: Whether there is such a tool; where there is none, the result says so.
     """
 
     id: str | None
@@ -74,6 +75,7 @@ class Answer(NamedTuple):
     arguments: Any
     parts: Sequence[Part]
     ok: bool
+    known: bool = True
 
     @property
     def text(self) -> str:

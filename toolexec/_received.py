@@ -190,15 +190,15 @@ def _parsed(text: str | bytes | bytearray) -> object:
 
 def _result(
     function: Function, provider: Provider, tools: Iterable[str], rendering: Rendering, kept: str | None
-) -> tuple[list[Part], bool]:
+) -> tuple[list[Part], bool, bool]:
     ret = function._return
     if ret is None:
         raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
     if ret.status == "ok":
         parts = parts_of(ret.value)
         if parts is not None and any(str(part).strip() for part in parts):
-            return rendering.cut(parts), True
+            return rendering.cut(parts), True, True
     if ret.status == "unknown_tool":
         ret = replace(ret, value={**ret.value, "available": [provider.rename(name) for name in tools]})
     text = rendering.text(ret, function._definition.json) if kept is None else kept
-    return rendering.cut([Text(text)]), ret.ok
+    return rendering.cut([Text(text)]), ret.ok, ret.status != "unknown_tool"

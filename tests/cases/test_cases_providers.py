@@ -85,6 +85,9 @@ def _bedrock(sent: list[dict[str, Any]]) -> Iterator[Result]:
 
 def _mcp(sent: list[dict[str, Any]]) -> Iterator[Result]:
     for response in sent:
+        if "error" in response:  # of an unknown tool
+            yield Result(response["id"], None, response["error"]["data"], failed=True)
+            continue
         result = response.get("result", response)
         (content,) = result["content"]
         yield Result(response.get("id"), None, content["text"], result["isError"])

@@ -21,11 +21,25 @@ def check_response(message: dict[str, Any], request_id: int | str | None = None)
         check_result(message)
         return
     # https://modelcontextprotocol.io/specification/2025-06-18/basic#responses: the id of the request it is for.
-    assert message.keys() == {"jsonrpc", "id", "result"}, f"a response is {sorted(message)}"
+    assert message.keys() in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}), (
+        f"a response is {sorted(message)}"
+    )
     assert message["jsonrpc"] == "2.0", f"jsonrpc is {message['jsonrpc']!r}"
     assert type(message["id"]) is type(request_id), f"an id of {type(request_id).__name__} came as {message['id']!r}"
     assert message["id"] == request_id, f"the id {request_id!r} came as {message['id']!r}"
-    check_result(message["result"])
+    if "error" in message:
+        check_error(message["error"])
+    else:
+        check_result(message["result"])
+
+
+def check_error(error: dict[str, Any]) -> None:
+    """Raise AssertionError unless it is JSON-RPC's error of an unknown tool."""
+    # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#error-handling
+    assert error.keys() <= {"code", "message", "data"}, f"an error is {sorted(error)}"
+    assert error["code"] == -32602, f"the code of an unknown tool is {error['code']!r}"
+    assert isinstance(error["message"], str), f"an error's message is {error['message']!r}"
+    assert error["message"].startswith("Unknown tool: "), f"an error's message is {error['message']!r}"
 
 
 def check_result(result: dict[str, Any]) -> None:

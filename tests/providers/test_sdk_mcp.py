@@ -104,11 +104,33 @@ def test_every_outcome_is_answered_in_its_place(form: Callable[[dict[str, Any]],
         check_response(response, own)
 
     assert STATUSES == [ret.status for ret in ctx.returns]
-    results = [result_of(response) for response in responses]
-    assert [status != "ok" for status in STATUSES] == [result.is_error for result in results]
-    texts = [block.text for result in results[6:11] for block in result.content if isinstance(block, types.TextContent)]
+    unknown = STATUSES.index("unknown_tool")
+    assert [unknown] == [place for place, response in enumerate(responses) if "error" in response]
+    known = [place for place in range(len(OUTCOMES)) if place != unknown]
+    assert [STATUSES[place] != "ok" for place in known] == [result_of(responses[place]).is_error for place in known]
+    blocks = [block for response in responses[6:11] for block in result_of(response).content]
+    texts = [block.text for block in blocks if isinstance(block, types.TextContent)]
     assert ["null", '""', '"  \\n"', "[]", "{}"] == texts
     assert [None, "", "  \n", [], {}] == [ret.value for ret in ctx.returns[6:11]]
+
+
+@every_form
+def test_an_unknown_tool_is_an_error_of_the_protocol(form: Callable[[dict[str, Any]], Any]) -> None:
+    (response,) = settled(form(asked(7, "nobody", {"x": 1}))).messages()
+    check_response(response, 7)
+    error = types.JSONRPCError.model_validate_json(json.dumps(response)).error
+
+    assert (types.INVALID_PARAMS, "Unknown tool: nobody") == (error.code, error.message)
+    assert "tool not found" in error.data  # what a model is told, should a client show it one
+    assert "give" in error.data
+
+
+def test_an_unknown_tool_in_a_bare_request_is_a_result_that_says_so() -> None:
+    (result,) = settled(_request("nobody", {"x": 1})).messages()
+    check_response(result)
+
+    assert result["isError"]
+    assert "tool not found" in result["content"][0]["text"]
 
 
 def test_images_and_files_are_content() -> None:
@@ -167,7 +189,6 @@ def test_a_whole_session_as_a_server_would_hold_it() -> None:
         statuses += [ret.status for ret in ctx.wait()]
         (response,) = ctx.messages()
         check_response(response, json.loads(line)["id"])
-        result_of(response)
 
     assert [status for status in STATUSES if status != "cancelled"] == statuses
 
@@ -212,6 +233,8 @@ TEXT = {"type": "text", "text": "1"}
         ({"jsonrpc": "2.0", "id": "1", "result": {"content": [TEXT]}}, "an id of int"),
         ({"jsonrpc": "2.0", "id": 2, "result": {"content": [TEXT]}}, "the id 1 came"),
         ({"jsonrpc": "2.0", "id": 1, "result": {"content": []}}, "nothing to show"),
+        ({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Unknown tool: a"}}, "the code of"),
+        ({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "a"}}, "an error's message"),
         ({"jsonrpc": "2.0", "id": 1, "result": {"content": [TEXT], "is_error": True}}, "a result is"),
         ({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": None}]}}, "a text is None"),
         (

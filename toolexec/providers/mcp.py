@@ -1,6 +1,7 @@
 """The Model Context Protocol, the server's side: ``tools/call`` in, its result out.
 
-The rules are those of https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
+The rules are those of https://modelcontextprotocol.io/specification/2025-11-25/server/tools: of a tool that there is
+not, the client is told by an error of the protocol; of all else that fails, arguments too, the model by a result.
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ from toolexec.providing import (
     unread,
 )
 
+# JSON-RPC's "invalid params", https://www.jsonrpc.org/specification#error_object
+_INVALID_PARAMS = -32602
+
 
 class MCP(Provider):
     """The payloads of MCP's ``tools/list`` and ``tools/call``.
 
     A request, or a list of them, goes in; for each comes a JSON-RPC response if the request had an id,
-    else the bare result.
+    else the bare result.  Of an unknown tool the response is an error; there is none in a bare result,
+    which has ``isError`` set.
     """
 
     name: ClassVar[str] = "mcp"
@@ -102,6 +107,9 @@ class _Requests(Assembler):
 
 
 def _response(id: Any, answer: Answer) -> dict[str, Any]:
+    if id is not None and not answer.known:
+        error = {"code": _INVALID_PARAMS, "message": f"Unknown tool: {answer.name}", "data": answer.text}
+        return {"jsonrpc": "2.0", "id": id, "error": error}
     result = {"content": [_content(part) for part in answer.parts], "isError": not answer.ok}
     return result if id is None else {"jsonrpc": "2.0", "id": id, "result": result}
 
