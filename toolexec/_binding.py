@@ -48,7 +48,7 @@ def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit 
         return Outcome(
             "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
         )
-    call = CallState(function.id, function.name, task._group._clock, parent=parent)
+    call = CallState(function._id, function._definition.name, task._group._clock, parent=parent)
     try:
         fill = _fill(task, strategy, call)
         return Fit(call, strategy, *_take(function, fill), bool(fill) and makes(fill.values()))
@@ -85,8 +85,8 @@ def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -
     job = Job(
         task,
         Parcel(
-            function.id,
-            function.name,
+            call.id,
+            call.name,
             definition.source,
             args,
             kwargs,

@@ -40,7 +40,7 @@ def call_dict(entry: object, position: int) -> CallRecord:
     if not is_object(entry):
         raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
     nested = entry.get("function")
-    if is_object(nested) and isinstance(nested.get("name"), str) and nested["name"]:
+    if nested is not None and is_object(nested) and isinstance(nested.get("name"), str) and nested["name"]:
         return CallRecord.of(entry.get("id"), nested["name"], nested.get("arguments"))
     name = entry.get("name")
     if not isinstance(name, str):

@@ -40,6 +40,9 @@ class Functions(Sequence[Function]):
     def __len__(self) -> int:
         return len(self._functions)
 
+    def __iter__(self) -> Iterator[Function]:
+        return iter(self._functions)
+
     def except_(self, *functions: Function) -> Functions:
         """These calls without the given ones."""
         left_out = {id(function) for function in functions}

@@ -214,6 +214,9 @@ class Job:
         Not before: whoever waits may count on the hook having run.  Should it hang, the ladder
         delivers the outcome without it.  A Ctrl-C that ended the body goes to whoever waits.
         """
+        if outcome.exception is None and not self.call.asks:  # nor was a hook told, which follows being asked
+            self.deliver(outcome)
+            return
         if self._ended_by_ctrl_c(outcome) or self._is_left_to_hook(outcome):
             return
         try:
@@ -225,6 +228,9 @@ class Job:
 
     async def afinish(self, outcome: Outcome) -> None:
         """:meth:`finish` in the loop that ran the body, as part of its task, shielded where the loop needs that."""
+        if outcome.exception is None and not self.call.asks:  # nor was a hook told, which follows being asked
+            self.deliver(outcome)
+            return
         if self._ended_by_ctrl_c(outcome) or self._is_left_to_hook(outcome):
             return
         try:

@@ -18,7 +18,7 @@ def class_name(value: object) -> str:
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value from outside is what JSON calls an object."""
-    return isinstance(value, Mapping)
+    return type(value) is dict or isinstance(value, Mapping)  # the first tenfold faster, and nearly always so
 
 
 def is_array(value: object) -> TypeGuard[Sequence[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from toolexec._function import Function
     from toolexec._job import Job
     from toolexec._supervision import Supervision
+
+
+_NO_CHOICE = object()
 
 
 def launch_one(function: Function, choice: Any, **options: Any) -> Task:
@@ -88,13 +91,10 @@ def launch(
     refuse_when_exiting()
     # Everything that can be wrong with the use, before the first call is claimed.
     ahead = {id(function): function._task for function in functions if function._ahead}  # once: another thread may ask
-    strategies = [
-        None if id(function) in ahead or answer is not None else pick(function, chosen(choice))
-        for function, choice in zip(functions, choices, strict=True)
-    ]
-    for function in functions:
-        if answer is None and function._definition.source is not None and not isinstance(function.arguments, Plain):
-            check_injected(function.name, function._parameters.injected, context, deps_of(context))
+    strategies: list[Strategy | None] = [None] * len(functions)
+    if answer is None:
+        strategies = _picked(functions, choices, ahead)
+        _check_injected(functions, context)
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
     group._context = context
@@ -133,6 +133,29 @@ def launch(
             _give_back((task for task in tasks if task._group is group), places.values())
         raise
     return group
+
+
+def _check_injected(functions: Sequence[Function], context: Any) -> None:
+    for function in functions:
+        if function._definition.source is not None and not isinstance(function.arguments, Plain):
+            check_injected(function.name, function._parameters.injected, context, deps_of(context))
+
+
+def _picked(
+    functions: Sequence[Function], choices: Sequence[Any], ahead: Mapping[int, object]
+) -> list[Strategy | None]:
+    """The strategy of each call; None for one that has started ahead, or is of a tool that is not there."""
+    strategies: list[Strategy | None] = []
+    last: Any = _NO_CHOICE
+    strategy: Strategy | None = None
+    for function, choice in zip(functions, choices, strict=True):
+        if id(function) in ahead:
+            strategies.append(None)
+            continue
+        if choice is not last:  # of a Context's calls most have its own
+            strategy, last = chosen(choice), choice
+        strategies.append(pick(function, strategy))
+    return strategies
 
 
 def _hold(group: Group, tasks: Sequence[Task], parent: CallState | None, timeout: float | None) -> None:

@@ -342,8 +342,8 @@ class Task:
         begun = self._begun_at
         gated = self._is_gated()
         ret = settled(
-            function.id,
-            function.name,
+            function._id,
+            function._definition.name,
             _in_band(outcome),
             outcome.status,
             outcome.exception,
