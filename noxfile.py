@@ -28,6 +28,11 @@ PYTHONS = nox.project.python_versions(PROJECT)
 # The two ends of what the code has to bear: the oldest Python, and the newest, which alone
 # has everything that the code asks for by version.
 ENDS = [PYTHONS[0], PYTHONS[-1]]
+# The oldest for which targets are set, and the one that most of them are about; the scripts run on all.
+BENCHED = ["3.11", "3.14"]
+BENCHMARKS = Path("benchmarks")
+# Not for the session `bench`: one has an environment of its own, and one is run at the end.
+APART = ("peers.py", "report.py")
 # Distributions with a strategy and with a provider of their own, as third parties would publish them.
 PLUGINS = [Path("tests/plugin_dist"), Path("tests/provider_dist")]
 
@@ -108,17 +113,35 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-P", "tests/fuzz/arguments.py", *session.posargs)
 
 
-@nox.session(default=False, requires=["wheel"])
+@nox.session(python=BENCHED, default=False, requires=["wheel"])
 def bench(session: nox.Session) -> None:
-    """Run the benchmarks; nothing here passes or fails by time.
+    """Run the benchmarks, about ten minutes for each Python, and write benchmarks/RESULTS.md; no time fails anything.
 
     After `--`: scripts (what ends in .py) to run those only, and options, which all of them get.
     """
     scripts = [word for word in session.posargs if word.endswith(".py")]
-    options = [word for word in session.posargs if not word.endswith(".py")]
     session.install(f"{_wheel(session)}[cli]", *_group("bench"))
-    for script in scripts or sorted(str(path) for path in Path("benchmarks").glob("[!_]*.py")):
-        session.run("python", script, *options)
+    _measure(session, scripts or [str(path) for path in sorted(BENCHMARKS.glob("[!_]*.py")) if path.name not in APART])
+
+
+@nox.session(python=BENCHED, default=False, requires=["wheel"])
+def bench_peers(session: nox.Session) -> None:
+    """Measure toolexec beside the newest releases of what does something alike; options stand after `--`."""
+    session.install(f"{_wheel(session)}[cli]", *_group("bench"))
+    # One by one, because one that does not install here is to be named in the report and not to end it.
+    for peer in _group("peers"):
+        session.install("--upgrade", peer, success_codes=[0, 1, 2])
+    _measure(session, [str(BENCHMARKS / "peers.py")])
+
+
+def _measure(session: nox.Session, scripts: list[str]) -> None:
+    options = [word for word in session.posargs if not word.endswith(".py")]
+    # What a quick run finds must not stand in for what was measured.
+    to = ["--results", session.create_tmp()] if "--quick" in options else []
+    for script in scripts:
+        session.run("python", "-P", script, *options, *to)
+    report = [*to, "--to", f"{to[1]}/RESULTS.md"] if to else []
+    session.run("python", "-P", str(BENCHMARKS / "report.py"), *report)
 
 
 def _wheel_dir(session: nox.Session) -> Path:

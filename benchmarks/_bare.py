@@ -7,25 +7,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextvars import copy_context
+from dataclasses import dataclass
 from itertools import repeat
-from pathlib import Path
+from typing import Any
 
 import pydantic
 import trio
 from typing_extensions import TypedDict  # pydantic's own; the standard one lacks what it needs before 3.12
 
-from _tools import add, add_async
+from _ours import check
+from _tools import add
+
+Tool = Callable[[int, int], int]
 
 
-def check(results: Sequence[object]) -> None:
-    """A call that failed is fast; what is measured has to be what was asked for."""
-    assert list(results) == [call + 1 for call in range(len(results))]
+class _Arguments(TypedDict):
+    a: int
+    b: int
+
+
+@dataclass(slots=True)
+class _Answer:
+    id: str
+    name: str
+    value: object
+    begun_s: float
+    ended_s: float
 
 
 def plain_loop(count: int) -> float:
@@ -36,15 +48,31 @@ def plain_loop(count: int) -> float:
     return took
 
 
-def validating_loop() -> Callable[[int], float]:
-    """The loop of somebody who parses and validates what the model sent, but answers for nothing else."""
-    arguments = TypedDict("arguments", {"a": int, "b": int})  # noqa: UP013 - made as the engine makes its own
-    adapter = pydantic.TypeAdapter(arguments)
+def answering_loop() -> Callable[[int], float]:
+    """The least that keeps a call's context, times it, answers it, and reads its arguments with pydantic."""
+    validate = pydantic.TypeAdapter(_Arguments).validator.validate_json
+    clock = time.perf_counter
 
     def run(count: int) -> float:
-        texts = [json.dumps({"a": call, "b": 1}) for call in range(count)]
+        sent = [(f"call_{call}", json.dumps({"a": call, "b": 1})) for call in range(count)]
         started = time.perf_counter()
-        results = [add(**adapter.validate_python(json.loads(text))) for text in texts]
+        answers: list[_Answer] = []
+        for name, text in sent:
+            arguments = validate(text, strict=True)
+            begun = clock()
+            value = copy_context().run(add, **arguments)
+            answers.append(_Answer(name, "add", value, begun, clock()))
+        took = time.perf_counter() - started
+        check([answer.value for answer in answers])
+        return took
+
+    return run
+
+
+def mapped(pool: Executor, tool: Tool = add) -> Callable[[int], float]:
+    def run(count: int) -> float:
+        started = time.perf_counter()
+        results = list(pool.map(tool, range(count), repeat(1)))
         took = time.perf_counter() - started
         check(results)
         return took
@@ -52,10 +80,18 @@ def validating_loop() -> Callable[[int], float]:
     return run
 
 
-def mapped(pool: Executor) -> Callable[[int], float]:
+def submitted(submit: Callable[..., Any], in_flight: int | None = None) -> Callable[[int], float]:
+    """Futures, of which so many are in flight at once; ``submit`` takes the tool and its arguments."""
+
     def run(count: int) -> float:
+        flying: deque[Future[int]] = deque()
+        results: list[int] = []
         started = time.perf_counter()
-        results = list(pool.map(add, range(count), repeat(1)))
+        for call in range(count):
+            if len(flying) == in_flight:
+                results.append(flying.popleft().result())
+            flying.append(submit(add, call, 1))
+        results += [future.result() for future in flying]
         took = time.perf_counter() - started
         check(results)
         return took
@@ -63,65 +99,46 @@ def mapped(pool: Executor) -> Callable[[int], float]:
     return run
 
 
-def submitted(pool: Executor) -> Callable[[int], float]:
-    def run(count: int) -> float:
-        started = time.perf_counter()
-        results = [future.result() for future in [pool.submit(add, call, 1) for call in range(count)]]
-        took = time.perf_counter() - started
-        check(results)
-        return took
+async def gather(count: int, tool: Callable[[int, int], Any], limit_s: float | None = None) -> float:
+    """With a deadline for each, or without."""
 
-    return run
+    async def limited(a: int, b: int) -> int:
+        async with asyncio.timeout(limit_s):
+            result: int = await tool(a, b)
+            return result
 
-
-async def gather(count: int) -> float:
+    body = tool if limit_s is None else limited
     started = time.perf_counter()
-    results = await asyncio.gather(*[add_async(call, 1) for call in range(count)])
+    results = await asyncio.gather(*[body(call, 1) for call in range(count)])
     took = time.perf_counter() - started
     check(results)
     return took
 
 
-async def to_thread(count: int) -> float:
+async def to_thread(count: int, tool: Tool = add) -> float:
     started = time.perf_counter()
-    results = await asyncio.gather(*[asyncio.to_thread(add, call, 1) for call in range(count)])
+    results = await asyncio.gather(*[asyncio.to_thread(tool, call, 1) for call in range(count)])
     took = time.perf_counter() - started
     check(results)
     return took
 
 
-async def nursery(count: int) -> float:
+async def nursery(count: int, tool: Callable[[int, int], Any], limit_s: float | None = None) -> float:
+    """With a deadline for each, or without."""
     results = [0] * count
 
     async def one(call: int) -> None:
-        results[call] = await add_async(call, 1)
+        results[call] = await tool(call, 1)
 
+    async def limited(call: int) -> None:
+        with trio.move_on_after(limit_s or 0):
+            results[call] = await tool(call, 1)
+
+    body = one if limit_s is None else limited
     started = time.perf_counter()
     async with trio.open_nursery() as tasks:
         for call in range(count):
-            tasks.start_soon(one, call)
+            tasks.start_soon(body, call)
     took = time.perf_counter() - started
     check(results)
     return took
-
-
-def forked(stack: ExitStack, window: int | None) -> Callable[[int], float]:
-    """Children forked by a small process, ``window`` at once; see _forker.py."""
-    helper = stack.enter_context(
-        subprocess.Popen(
-            [sys.executable, "-I", str(Path(__file__).with_name("_forker.py")), str(window)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-    )
-    asking, answering = helper.stdin, helper.stdout
-    assert asking is not None
-    assert answering is not None
-
-    def run(count: int) -> float:
-        asking.write(f"{count}\n")
-        return float(answering.readline())
-
-    return run

@@ -7,6 +7,8 @@ import ctypes
 import importlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -72,11 +74,17 @@ def raise_in_thread(_: str) -> float:
 
 
 def kill_process(_: str) -> float:
-    pid = os.posix_spawn("/bin/sleep", ["sleep", "60"], os.environ)
-    begun = now()
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return now() - begun
+    """A Python that sleeps, so that there is as much to take down as of a forked tool."""
+    command = [sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(60)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        begun = now()
+        os.kill(process.pid, signal.SIGKILL)
+        os.waitpid(process.pid, 0)
+        took = now() - begun
+        process.returncode = -signal.SIGKILL  # it need not be waited for any more
+    return took
 
 
 @contextmanager

@@ -88,6 +88,19 @@ async def awaits(gate: str) -> None:
 
 
 @tx.tool
+def hooked(gate: str) -> None:
+    """Sleeps likewise, and has a hook."""
+    Gate(gate).arrive()
+    while True:
+        time.sleep(0.005)
+
+
+@hooked.on_interrupt
+def _() -> None:
+    """Does nothing: its own time would have to be taken off."""
+
+
+@tx.tool
 def nothing() -> None:
     """Does nothing."""
 
@@ -95,6 +108,7 @@ def nothing() -> None:
 TOOLS = {
     "a tool that polls": polls,
     "a tool that sleeps": sleeps,
+    "a tool that sleeps, with a hook": hooked,
     "a busy loop": busy,
     "a blocking call with a callback": blocks,
     "a tool that ignores it (grace)": ignores,

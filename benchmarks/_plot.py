@@ -1,104 +1,122 @@
-"""The report as a picture: one panel per group, both axes logarithmic."""
+"""The report as pictures: how far each target is, what a call costs by the batch, and the peers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from _report import Row, as_ratio
+import matplotlib as mpl
+
+mpl.use("agg")  # a file is all that is wanted; a display need not be there
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from _findings import Findings, Table, as_figure, as_number
+from _targets import TARGETS, minor
 
 # Told apart by lightness and by line too: not everybody sees colours, or prints them.
-_OURS = "#0b5fa5"
-_BARE = "#8a8f98"
-_STYLES = ("-", "--")
-_PER_LINE = 4
+_MET, _MISSED, _BARE = "#0b5fa5", "#d9822b", "#8a8f98"
+_MARKERS = "osD^v"
 
 
-def plot(head: Mapping[str, Any], rows: Sequence[Row], path: Path) -> None:
-    """Draw the medians over the number of calls, and write the ratios beside them."""
-    import matplotlib as mpl
-
-    mpl.use("agg")  # a file is all that is wanted; a display need not be there
-    import matplotlib.pyplot as plt
-
-    groups = [(group, list(members)) for group, members in groupby(rows, key=lambda row: row.group)]
-    counts = sorted({count for row in rows for count in row.cells})
-    lines = len(groups) // _PER_LINE + 1  # with a place left over, for the explanation
-    figure, axes = plt.subplots(
-        lines, _PER_LINE, figsize=(3.4 * _PER_LINE, 4.0 * lines), sharex=True, sharey=True, squeeze=False
-    )
-    panels = list(axes.flat)
-    for panel, (group, members) in zip(panels, groups, strict=False):
-        _draw(panel, group, members)
-        panel.tick_params(labelbottom=True)
-    # Axes are shared, so what is set for one holds for all.
-    panels[0].set_xscale("log")
-    panels[0].set_yscale("log")
-    panels[0].set_xticks(counts, [str(count) for count in counts])
-    panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    panels[0].minorticks_off()
-    for panel in panels[len(groups) :]:
-        panel.set_axis_off()
-    panels[len(groups)].text(0.02, 0.98, _explanation(head), transform=panels[len(groups)].transAxes, va="top")
-    for line in axes:
-        line[0].set_ylabel("microseconds per call")
-    figure.suptitle("What a call costs: toolexec beside the bare primitive", fontsize=14, weight="bold")
-    figure.tight_layout(rect=(0, 0, 1, 0.99), h_pad=2.0)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+def draw(found: Mapping[tuple[str, str], Findings], folder: Path) -> list[str]:
+    """Draw what there is; gives the names of the files in ``folder``."""
+    labels = sorted({python for python, _ in found}, key=minor)
+    pictures = {"results/targets.png": _targets(found, labels)}
+    for script, title in (("overhead", "What a call costs, in this process"), ("peers", "toolexec beside its peers")):
+        for python in reversed(labels):
+            if (python, script) in found:
+                pictures[f"results/{script}.png"] = _lines(
+                    found[python, script].tables[0], f"{title} (CPython {python})"
+                )
+                break
+    for name, figure in pictures.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=100, metadata={"Software": None})
+        plt.close(figure)
+    return list(pictures)
 
 
-def _draw(panel: Any, group: str, members: Sequence[Row]) -> None:
-    styles = {True: iter(_STYLES), False: iter(_STYLES)}
-    for row in members:
-        ours = row.strategy is not None
-        style = next(styles[ours])
-        panel.plot(
-            list(row.cells),
-            [cell.median_us for cell in row.cells.values()],
-            style,
-            color=_OURS if ours else _BARE,
-            marker="o" if ours else "s",
+def _targets(found: Mapping[tuple[str, str], Findings], labels: list[str]) -> Any:
+    """Each figure over its target, so that 1 is met by all of them, and less is better."""
+    shown = [target for target in TARGETS if any((label, target.script) in found for label in labels)]
+    figure, axes = plt.subplots(figsize=(11, 0.26 * len(shown) + 1.6))
+    for number, target in enumerate(shown):
+        for place, label in enumerate(labels):
+            one = found.get((label, target.script))
+            value = None if one is None else one.figures.get(target.key)
+            if value is None:
+                continue
+            part = value / target.limit_under(label)
+            # A difference may be nothing or less; on this axis that is as far left as it goes.
+            part = max(1 / part if target.at_least and part else part, 0.01)
+            axes.plot(
+                part,
+                number,
+                _MARKERS[place],
+                color=_MET if part <= 1 else _MISSED,
+                markersize=6,
+                label=label if number == 0 else None,
+            )
+            if label == labels[-1]:
+                axes.annotate(
+                    as_figure(value, target.unit),
+                    (part, number),
+                    xytext=(7, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7.5,
+                )
+    axes.set_yticks(range(len(shown)), [f"{one.what} / {one.beside}"[:95] for one in shown], fontsize=7.5)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_xscale("log")
+    axes.axvline(1, color="#333333", linewidth=1)
+    axes.set_xlabel("times the target, on a logarithmic axis; left of the line it is met")
+    axes.set_title(f"Every figure over its target; markers {', '.join(labels)}, numbers of {labels[-1]}", fontsize=10)
+    _plain(axes)
+    figure.tight_layout()
+    return figure
+
+
+def _lines(table: Table, title: str) -> Any:
+    """A row as a line over the columns; ours in colour."""
+    figure, axes = plt.subplots(figsize=(9, 6.5))
+    columns = list(table.columns)
+    for number, row in enumerate(table.rows):
+        places = [columns.index(column) for column in row.cells]
+        ours = row.name.startswith("toolexec")
+        axes.plot(
+            places,
+            [cell.median for cell in row.cells.values()],
+            ("-", "--", "-.", ":")[number % 4],
+            marker=_MARKERS[number % len(_MARKERS)],
+            color=_MET if ours else _BARE,
+            linewidth=2 if ours else 1.2,
             markersize=4,
-            linewidth=1.8,
-            label=row.name,
-            zorder=3 if ours else 2,
         )
-    own = [row for row in members if row.strategy is not None]
-    for count, cell in own[0].cells.items():
-        panel.annotate(
-            f"{as_ratio(cell)}x",
-            (count, max(row.cells[count].median_us for row in own)),  # above all lines of ours
-            xytext=(0, 7),
+        last = list(row.cells.values())[-1]
+        axes.annotate(
+            f"{row.name}  {as_number(last.median)}",
+            (places[-1], last.median),
+            xytext=(6, 0),
             textcoords="offset points",
-            ha="center",
-            fontsize=8,
-            color=_OURS,
+            fontsize=7,
+            va="center",
+            color=_MET if ours else "#444444",
         )
-    panel.set_title(group, fontsize=11, loc="left", weight="bold")
-    panel.margins(x=0.12, y=0.1)
-    panel.grid(visible=True, which="major", color="#e4e6ea", linewidth=0.7)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(fontsize=8.5, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08))
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_xlim(-0.2, len(columns) - 0.1 + 0.25 * len(columns))
+    axes.set_xlabel(f"{table.title}")
+    axes.set_ylabel(f"{table.unit}, median")
+    axes.set_title(title, fontsize=11)
+    _plain(axes)
+    figure.tight_layout()
+    return figure
 
 
-def _explanation(head: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [
-            "How to read it",
-            "",
-            "Across: calls in one batch.",
-            "Up: median time per call, a tool that adds",
-            "two integers. Lower is better.",
-            "At each point: the ratio to the panel's first",
-            "line, the median of each round's ratio.",
-            "",
-            *(part.strip() for part in head["python"].split(",", 1)),
-            f"{head['platform']}, {head['cpus']} CPUs, load {head['load']} to {head['load_after']}",
-            ", ".join(f"{name} {number}" for name, number in head["versions"].items()),
-            f"{head['rounds']} interleaved rounds, {head['date']}",
-            *(f"not measured: {name}" for name in head["not_measured"]),
-        ]
-    )
+def _plain(axes: Axes) -> None:
+    axes.grid(visible=True, which="major", color="#e4e6ea", linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)

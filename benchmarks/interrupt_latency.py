@@ -1,115 +1,96 @@
 """How long an interrupt takes: from ``interrupt()`` to ``wait()`` returning, beside the bare primitive.
 
-    python benchmarks/interrupt_latency.py [--quick] [--rounds N]
+    python benchmarks/interrupt_latency.py [--quick] [--rounds N] [--results FOLDER]
 
-Every round measures every case once, in an order of its own.  A tool has shown that it runs before it
-is interrupted.  The grace is short here, so that tools which ignore everything take no minutes.
+A tool has shown that it runs before it is interrupted.  The grace is short here, so that tools which
+ignore everything take no minutes.
 """
 
 from __future__ import annotations
 
-import argparse
-import random
-import statistics
+import itertools
+import logging
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import _latency_bare as bare
 import _latency_tools as tools
 import toolexec as tx
-from _report import load
+from _command import open_strategies, run
+from _findings import Findings
+from _rounds import Case, Plan, interleave, ratio
 from toolexec.testing import Gate
 
-ROUNDS = 100
-QUICK_ROUNDS = 2
+ROUNDS = 40
 GRACE_S = 0.2
+_COLUMN = "median"
 
-# One tool under one strategy, or a primitive; gives seconds.
+TASK, SCOPE = "asyncio: Task.cancel, bare", "trio: CancelScope.cancel, bare"
+RAISE, KILL = "thread: SetAsyncExc into a loop of sleeps, bare", "process: SIGKILL to waitpid, bare"
+PEBBLE = "process: pebble's cancel, to the end of the worker"
+NORMAL, NEXT = "a call after one that ended by itself", "the next call after one that was ended"
+_BARE = {"asyncio": TASK, "trio": SCOPE, "thread": RAISE, "fork": KILL}
+
+# Does it once, and gives seconds; takes the path of a gate that it may use.
 Measure = Callable[[str], float]
 
 
-@dataclass(frozen=True)
-class Case:
-    """A row of the table.
-
-    Attributes:
-        name: What is interrupted, and where.
-        measure: Does it once; takes the path of a gate that it may use.
-    """
-
-    name: str
-    measure: Measure
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = _options(arguments)
-    rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
-    samples: dict[str, list[float]] = {}
-    missing: dict[str, str] = {}
-    before = load()
-    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
-        cases = [*_primitives(stack, missing), *_strategies(stack, missing)]
-        for case in cases:
-            case.measure(f"{folder}/first {case.name.replace('/', '-')}")  # cold
-        for number in range(rounds):
-            for case in random.sample(cases, len(cases)):
-                path = f"{folder}/{number} {case.name.replace('/', '-')}"
-                samples.setdefault(case.name, []).append(case.measure(path))
-    print(f"{rounds} rounds, grace {GRACE_S} s, load {before} to {load()}; milliseconds")
-    print(f"{'':58}{'median':>9}{'p99':>9}")
-    for case in cases:
-        print(f"{case.name:58}{_ms(statistics.median(samples[case.name]))}{_ms(_p99(samples[case.name]))}")
-    for name, why in missing.items():
-        print(f"not measured: {name}: {why}")
-
-
-def _primitives(stack: ExitStack, missing: dict[str, str]) -> list[Case]:
-    cases = [
-        Case("asyncio: Task.cancel, bare", bare.cancel_task),
-        Case("trio: CancelScope.cancel, bare", bare.cancel_scope),
-        Case("thread: SetAsyncExc into a loop of sleeps, bare", bare.raise_in_thread),
-        Case("process: SIGKILL to waitpid, bare", bare.kill_process),
-    ]
+def measure(plan: Plan, findings: Findings, stack: ExitStack) -> None:
+    """Every tool under every strategy that it is for."""
+    logging.getLogger("toolexec").setLevel(logging.ERROR)  # it tells of each call that is left behind
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    paths = (f"{folder}/{number}" for number in itertools.count())
+    rows: dict[str, Measure] = {TASK: bare.cancel_task, SCOPE: bare.cancel_scope, RAISE: bare.raise_in_thread}
+    rows[KILL] = bare.kill_process
     try:
-        cases.append(
-            Case("process: pebble's cancel, to the end of the worker", stack.enter_context(bare.pebble_pool()))
-        )
+        rows[PEBBLE] = stack.enter_context(bare.pebble_pool())
     except ImportError:
-        missing["pebble"] = "it is not installed"
-    return cases
+        findings.missing["pebble"] = "it is not installed"
+    rows |= _strategies(stack, findings)
+    cases = [Case(row, _COLUMN, lambda timed=timed: timed(next(paths))) for row, timed in rows.items()]  # type: ignore[misc]  # mypy#15459
+    samples = interleave(cases, plan)
+    by_strategy = {row: _BARE.get(row.partition(":")[0]) for row in rows if not row.endswith((NORMAL, "bare"))}
+    findings.add_table(
+        f"From interrupt() to the Return, with a grace of {GRACE_S} s",
+        "ms",
+        samples,
+        beside={
+            **{row: reference for row, reference in by_strategy.items() if reference is not None},
+            **{f"{name}: {NEXT}": f"{name}: {NORMAL}" for name in ("fork", "interpreter")},
+        },
+        scale=1e3,
+    )
+    for key, row, reference in (
+        ("asyncio", "asyncio: async, sleeps", TASK),
+        ("trio", "trio: async, sleeps", SCOPE),
+        ("fork", "fork: a tool that sleeps", KILL),
+        ("fork-hook", "fork: a tool that sleeps, with a hook", KILL),
+        ("fork-next", f"fork: {NEXT}", f"fork: {NORMAL}"),
+    ):
+        findings.figures[f"interrupt-{key}"] = ratio(samples, (row, _COLUMN), (reference, _COLUMN))
 
 
-def _strategies(stack: ExitStack, missing: dict[str, str]) -> list[Case]:
-    cases: list[Case] = []
-    for name in ("asyncio", "trio", "thread", "fork", "interpreter"):
-        try:
-            strategy = stack.enter_context(tx.strategy(name, grace=GRACE_S))
-        except tx.StrategyUnavailable as exc:
-            missing[name] = str(exc)
-            continue
+def _strategies(stack: ExitStack, findings: Findings) -> dict[str, Measure]:
+    rows: dict[str, Measure] = {}
+    names = ("asyncio", "trio", "thread", "fork", "interpreter")
+    for name, strategy in open_strategies(stack, findings, names, grace=GRACE_S).items():
         for what, tool in tools.TOOLS.items():
-            if what.startswith("async") != (name in ("asyncio", "trio")):
-                continue
-            cases.append(Case(f"{name}: {what}", _Interrupted(tool, strategy)))
+            if what.startswith("async") == (name in ("asyncio", "trio")):
+                rows[f"{name}: {what}"] = _interrupting(tool, strategy)
         if name in ("fork", "interpreter"):
-            cases.append(Case(f"{name}: the next call after one that was ended", _NextCall(strategy)))
-    return cases
+            rows[f"{name}: {NORMAL}"] = _calling(strategy)
+            rows[f"{name}: {NEXT}"] = _calling_next(strategy)
+    return rows
 
 
-class _Interrupted:
+def _interrupting(tool: Any, strategy: tx.Strategy) -> Measure:
     """Interrupts a tool that has shown that it runs."""
 
-    def __init__(self, tool: Any, strategy: tx.Strategy) -> None:
-        self._tool = tool
-        self._strategy = strategy
-
-    def __call__(self, path: str) -> float:
+    def timed(path: str) -> float:
         with Gate(path) as gate:
-            task = self._tool.bind({"gate": gate.path}).task(self._strategy)
+            task = tool.bind({"gate": gate.path}).task(strategy)
             gate.wait_until_reached()
             begun = bare.now()
             task.interrupt()
@@ -118,35 +99,28 @@ class _Interrupted:
         assert ret.status == "cancelled", ret
         return took
 
+    return timed
 
-class _NextCall:
-    """Times a call that follows right after one that had to be ended by force, or was left behind."""
 
-    def __init__(self, strategy: tx.Strategy) -> None:
-        self._end = _Interrupted(tools.ignores, strategy)
-        self._strategy = strategy
-
-    def __call__(self, path: str) -> float:
-        self._end(path)
+def _calling(strategy: tx.Strategy) -> Measure:
+    def timed(_: str) -> float:
         begun = bare.now()
-        assert tx.run(tools.nothing, {}, self._strategy).ok
+        assert tx.run(tools.nothing, {}, strategy).ok
         return bare.now() - begun
 
-
-def _p99(samples: Sequence[float]) -> float:
-    return statistics.quantiles(samples, n=100, method="inclusive")[98] if len(samples) > 1 else samples[0]
+    return timed
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:>9.2f}"
+def _calling_next(strategy: tx.Strategy) -> Measure:
+    """A call that follows right after one that had to be ended by force, or was left behind."""
+    end, call = _interrupting(tools.ignores, strategy), _calling(strategy)
 
+    def timed(path: str) -> float:
+        end(path)
+        return call(path)
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=f"See {Path(__file__).name}.")
-    parser.add_argument("--quick", action="store_true", help="only see whether it runs")
-    parser.add_argument("--rounds", type=int, default=None, metavar="N")
-    return parser.parse_args(arguments)
+    return timed
 
 
 if __name__ == "__main__":
-    main()
+    run("interrupt_latency", measure, rounds=ROUNDS, packages=("trio", "pebble"))

@@ -1,101 +1,116 @@
-"""What a call costs: each strategy beside its bare primitive, with a tool that does nothing.
+"""What a call costs in this process: each strategy beside its bare primitive, with a tool that does nothing.
 
-    python benchmarks/overhead.py [--quick] [--rounds N] [--json FILE] [--plot FILE.png]
+    python benchmarks/overhead.py [--quick] [--rounds N] [--results FOLDER]
 
 What is timed: for toolexec, from the calls as a model sends them to all their Returns, with arguments
 parsed and validated; for a primitive, the same calls of the same function, with arguments as they are.
-Pools, loops, children and interpreters are there before.  README.md here has the figures of one run.
+Pools, loops and threads are there before, and entering a loop is not timed: who has one is in it.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
-import json
-import random
-import sys
-import time
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
-from _cases import Case, open_cases
-from _report import Samples, header, load, summarise, table, to_json
+import trio
 
+import _bare as bare
+import _tools as tools
+from _command import open_strategies, run
+from _findings import Findings
+from _ours import awaited, each, waited
+from _rounds import Case, Plan, interleave, ratio
+
+ROUNDS = 40
 COUNTS = (1, 8, 100, 1000)
-ROUNDS = 100
-QUICK_COUNTS = (1, 8, 32)
-QUICK_ROUNDS = 3
+QUICK_COUNTS = (1, 100)
+# What the targets name; and as many workers as most pools have.
+_POOL = 8
 
-# Idling before each sample, so that no case pays for the one before it: by then the fork server has
-# forked its idle children anew, and threads have gone idle.  It leaves caches cold, as the wait for a
-# model does, and a batch of one then takes two to five times what it takes in a hot loop.
-_SETTLE_S = 0.003
+SEQUENTIAL, THREAD, ASYNCIO, TRIO = "toolexec sequential", "toolexec thread", "toolexec asyncio", "toolexec trio"
+SUSPENDING = "toolexec asyncio, suspends once"
+FROM_SYNC = {"asyncio": "toolexec asyncio from sync code", "trio": "toolexec trio from sync code"}
+FLOOR = "loop with context, Return, clock, pydantic"
+MAP, SUBMIT = f"ThreadPoolExecutor({_POOL}).map", f"ThreadPoolExecutor({_POOL}).submit"
+GATHER, GATHER_SUSPENDING, NURSERY = "asyncio.gather", "asyncio.gather, suspends once", "trio nursery"
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = _options(arguments)
-    counts = QUICK_COUNTS if options.quick else COUNTS
-    rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
-    with ExitStack() as stack:
-        cases, strategies, missing = open_cases(stack)
-        head = header(strategies, missing, rounds)
-        rows = summarise(cases, measure(cases, counts, rounds))
-        head["load_after"] = load()
-    print(table(head, rows))
-    if options.json is not None:
-        options.json.write_text(json.dumps(to_json(head, rows), indent=1) + "\n", encoding="utf-8")
-    if options.plot is not None:
-        from _plot import plot
-
-        plot(head, rows, options.plot)
-
-
-def measure(cases: Sequence[Case], counts: Sequence[int], rounds: int) -> Samples:
-    """Every case at every number of calls, once per round, each round in an order of its own.
-
-    A neighbour's load then falls on all of them alike, and cancels out in the ratios of a round.
-    """
-    plan = [(case, count) for case in cases for count in counts if count <= case.most]
-    samples: dict[tuple[str, int], list[float]] = {(case.name, count): [] for case, count in plan}
-    for case, count in plan:  # threads, children, interpreters and caches are made here
-        case.run(count)
-    gc.collect()
-    gc.freeze()  # what is there by now need not be looked at by every collection from here on
-    for number in range(rounds):
-        if sys.stderr.isatty():
-            print(f"\rround {number + 1} of {rounds} ", end="", file=sys.stderr, flush=True)
-        random.shuffle(plan)
-        for case, count in plan:
-            gc.collect()  # what the case before left behind; what a case makes itself is its own to pay for
-            time.sleep(_SETTLE_S)
-            samples[case.name, count].append(case.run(count) / count * 1e6)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return samples
+# Each of ours, and the primitive beside it.
+BESIDE = {
+    SEQUENTIAL: FLOOR,
+    THREAD: MAP,
+    ASYNCIO: GATHER,
+    SUSPENDING: GATHER_SUSPENDING,
+    TRIO: NURSERY,
+    FROM_SYNC["asyncio"]: ASYNCIO,
+    FROM_SYNC["trio"]: TRIO,
+}
+_KEYS = {
+    "sequential": SEQUENTIAL,
+    "thread": THREAD,
+    "asyncio": ASYNCIO,
+    "asyncio-suspends": SUSPENDING,
+    "trio": TRIO,
+    "asyncio-background": FROM_SYNC["asyncio"],
+    "trio-background": FROM_SYNC["trio"],
+}
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure what a call costs under each strategy.")
-    parser.add_argument("--rounds", type=_positive, help=f"how often to measure everything (default {ROUNDS})")
-    parser.add_argument("--quick", action="store_true", help="a few seconds: does it still run?")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, too")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw it, too; needs matplotlib")
-    options = parser.parse_args(arguments)
-    if options.plot is not None:
-        try:
-            import matplotlib as _  # noqa: F401, ICN001 - only whether it is there, and now rather than after minutes
-        except ImportError:
-            parser.error("--plot needs matplotlib, which is not installed: python -m pip install matplotlib")
-    return options
+def measure(plan: Plan, findings: Findings, stack: ExitStack) -> None:
+    """Every row at every number of calls."""
+    counts = QUICK_COUNTS if plan.quick else COUNTS
+    cases = [
+        Case(row, str(count), each(timed, count)) for row, timed in _rows(findings, stack).items() for count in counts
+    ]
+    samples = interleave(cases, plan)
+    findings.add_table(
+        "Cost of a call, by the number of calls in a batch",
+        "us",
+        samples,
+        beside=BESIDE,
+        notes={"plain loop": "no validation, no answer", MAP: "no validation, no cancel, no deadline"},
+        scale=1e6,
+    )
+    # A quick run has no batches of a thousand, but an account of them.
+    for count in ("100", "1000"):
+        column = count if int(count) in counts else "100"
+        for key, row in _KEYS.items():
+            findings.figures[f"{key}-{count}"] = ratio(samples, (row, column), (BESIDE[row], column))
+    findings.figures["thread-1"] = ratio(samples, (THREAD, "1"), (SUBMIT, "1"))
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("it takes one round at least")
-    return number
+def _rows(findings: Findings, stack: ExitStack) -> dict[str, Callable[[int], float]]:
+    ours = open_strategies(stack, findings, ("sequential", "thread", "asyncio", "trio"))
+    pool = stack.enter_context(ThreadPoolExecutor(_POOL))
+    runner = stack.enter_context(asyncio.Runner())
+
+    def inside(timed: Callable[[int], Awaitable[float]]) -> Callable[[int], float]:
+        async def main(count: int) -> float:
+            return await timed(count)
+
+        return lambda count: runner.run(main(count))
+
+    within_trio = awaited(ours["trio"], tools.ADD_ASYNC)
+    return {
+        "plain loop": bare.plain_loop,
+        FLOOR: bare.answering_loop(),
+        SEQUENTIAL: waited(ours["sequential"], tools.ADD),
+        MAP: bare.mapped(pool),
+        SUBMIT: bare.submitted(pool.submit),
+        THREAD: waited(ours["thread"], tools.ADD),
+        GATHER: inside(lambda count: bare.gather(count, tools.add_async)),
+        ASYNCIO: inside(awaited(ours["asyncio"], tools.ADD_ASYNC)),
+        FROM_SYNC["asyncio"]: waited(ours["asyncio"], tools.ADD_ASYNC),
+        GATHER_SUSPENDING: inside(lambda count: bare.gather(count, tools.add_suspending)),
+        SUSPENDING: inside(awaited(ours["asyncio"], tools.ADD_SUSPENDING)),
+        "asyncio.gather of to_thread": inside(bare.to_thread),
+        "toolexec asyncio, sync tool": inside(awaited(ours["asyncio"], tools.ADD)),
+        NURSERY: lambda count: trio.run(bare.nursery, count, tools.add_async),
+        TRIO: lambda count: trio.run(within_trio, count),
+        FROM_SYNC["trio"]: waited(ours["trio"], tools.ADD_ASYNC),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run("overhead", measure, rounds=ROUNDS)
