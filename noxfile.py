@@ -139,9 +139,9 @@ def _measure(session: nox.Session, scripts: list[str]) -> None:
     # What a quick run finds must not stand in for what was measured.
     to = ["--results", session.create_tmp()] if "--quick" in options else []
     for script in scripts:
-        session.run("python", "-P", script, *options, *to)
+        session.run("python", script, *options, *to)
     report = [*to, "--to", f"{to[1]}/RESULTS.md"] if to else []
-    session.run("python", "-P", str(BENCHMARKS / "report.py"), *report)
+    session.run("python", str(BENCHMARKS / "report.py"), *report)
 
 
 def _wheel_dir(session: nox.Session) -> Path:

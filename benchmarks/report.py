@@ -16,6 +16,7 @@ from _targets import TARGETS, Target, minor
 # In the order of the report; what is not among them comes last.
 _SCRIPTS = (
     "overhead",
+    "validation",
     "makespan",
     "processes",
     "transfer",

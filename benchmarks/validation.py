@@ -1,6 +1,6 @@
 """What reading arguments costs: a validated call beside pydantic's own validation of the same text.
 
-    python benchmarks/validation.py [--quick] [--rounds N]
+    python benchmarks/validation.py [--quick] [--rounds N] [--results FOLDER]
 
 Both get the arguments as a model sends them, JSON text, and give what the body is called with.  pydantic's
 is ``TypeAdapter.validate_json`` in strict mode, over a TypedDict of the same parameters; what is timed of
@@ -9,23 +9,23 @@ toolexec also looks for keys that are there twice, and fills defaults.
 
 from __future__ import annotations
 
-import argparse
 import json
-import platform
-import statistics
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
-import pydantic
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
 import toolexec as tx
+from _command import run
+from _findings import Findings
+from _rounds import Case, Plan, interleave
 
-ROUNDS = 200
-QUICK_ROUNDS = 5
+ROUNDS = 100
+PYDANTIC, OURS = "pydantic", "toolexec"
 # Calls in one sample: some milliseconds, so that the clock costs nothing.
 _CALLS = 1000
 
@@ -94,45 +94,35 @@ CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
 ]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="does it still run?")
-    parser.add_argument("--rounds", type=int, default=None)
-    options, _ = parser.parse_known_args(arguments)
-    rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
-    print(
-        f"CPython {platform.python_version()}, pydantic {pydantic.VERSION}, toolexec {tx.__version__}, {rounds} rounds"
-    )
-    print("Microseconds a call; the last column is the median of the differences in one round.\n")
-    print("| arguments | pydantic | toolexec | added |\n| --- | --- | --- | --- |")
+def measure(plan: Plan, findings: Findings, _: ExitStack) -> None:
+    """Both for each kind of arguments."""
+    cases: list[Case] = []
     for name, tool, shape, sent in CASES:
         text = json.dumps(sent)
-        parameters = tool._definition.parameters  # noqa: SLF001 - the one place where it is done
-        alone, whole = measure(TypeAdapter(shape).validate_json, parameters.take, text, rounds)
-        added = statistics.median(b - a for a, b in zip(alone, whole, strict=True))
-        print(f"| {name} | {statistics.median(alone):.2f} | {statistics.median(whole):.2f} | {added:.2f} |")
+        validate: Callable[..., Any] = TypeAdapter(shape).validate_json
+        take = tool._definition.parameters.take  # noqa: SLF001 - the one place where it is done
+        calls = max(10, _CALLS // (1 + len(text) // 500))
+        cases += [
+            Case(name, PYDANTIC, _timed(lambda text, validate=validate: validate(text, strict=True), text, calls)),  # type: ignore[misc]  # mypy#15459
+            Case(name, OURS, _timed(lambda text, take=take: take(text, {}), text, calls)),  # type: ignore[misc]  # mypy#15459
+        ]
+    samples = interleave(cases, plan)
+    added: dict[tuple[str, str], Sequence[float]] = {
+        (name, "added"): [b - a for a, b in zip(samples[name, PYDANTIC], samples[name, OURS], strict=True)]
+        for name, *_rest in CASES
+    }
+    findings.add_table("Reading the arguments of a call", "us", {**samples, **added}, scale=1e6)
 
 
-def measure(
-    validate_json: Callable[..., Any], take: Callable[..., Any], text: str, rounds: int
-) -> tuple[list[float], list[float]]:
-    """Both in every round, one after the other, so that a neighbour's load falls on both."""
-    alone: list[float] = []
-    whole: list[float] = []
-    calls = max(10, _CALLS // (1 + len(text) // 500))
-    fill: dict[str, Any] = {}
-    for _ in range(rounds):
-        began = time.perf_counter()
+def _timed(read: Callable[[str], object], text: str, calls: int) -> Callable[[], float]:
+    def run_once() -> float:
+        started = time.perf_counter()
         for _ in range(calls):
-            validate_json(text, strict=True)
-        between = time.perf_counter()
-        for _ in range(calls):
-            take(text, fill)
-        ended = time.perf_counter()
-        alone.append((between - began) / calls * 1e6)
-        whole.append((ended - between) / calls * 1e6)
-    return alone, whole
+            read(text)
+        return (time.perf_counter() - started) / calls
+
+    return run_once
 
 
 if __name__ == "__main__":
-    main()
+    run("validation", measure, rounds=ROUNDS)

@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # The one measures in an environment of its own, the other nothing.
 APART = {"peers", "report"}
-SCRIPTS = sorted({path.stem for path in BENCHMARKS.glob("[!_]*.py")} - APART - {"validation"})
+SCRIPTS = sorted({path.stem for path in BENCHMARKS.glob("[!_]*.py")} - APART)
 
 
 def _run(script: str, *options: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
