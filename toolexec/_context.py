@@ -324,7 +324,7 @@ class Context(Conversation, Deferrals, Dumps):
     ) -> AbstractAsyncContextManager[None]:
         """Interrupt this turn as soon as ``awaitable`` is through, while the ``async with`` block lasts.
 
-            async with ctx.interrupt_when(request.is_disconnected()):
+            async with ctx.interrupt_when(client_left()):  # what waits for it, and does not only look
                 returns = await ctx.run()
 
         At the end of the block an awaitable that is not through is cancelled.  What it raises counts

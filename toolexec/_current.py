@@ -148,8 +148,11 @@ class _Listening(AbstractContextManager[None]):
         if state.asked:  # perhaps before the append
             state.tell(self._listener)
 
-    def __exit__(self, *exc: object) -> None:
-        self._state.listeners.remove(self._listener)
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
+        state = self._state
+        if exc is not None and state.asked:  # the tool may have seen that sooner than the callback was told
+            state.told = True
+        state.listeners.remove(self._listener)
         self._listener.end()
 
 

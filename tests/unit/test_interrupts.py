@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import toolexec as tx
+from toolexec._call_state import Ask
 from toolexec._control import CONTROL
 from toolexec.lowlevel import Job, Outcome
 from toolexec.testing import FakeStrategy, ManualClock
@@ -440,3 +441,25 @@ def test_function_cancel_stops_a_call_in_flight() -> None:
     fakes.strategy.jobs[0].stop()
     assert "not needed" == answer.reason == fakes.group.wait()[0].reason
     assert fakes.functions[0].cancelled
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_leaves_a_block_with_a_callback_is_the_interrupts_doing_though_the_callback_is_still_to_be_told(
+    asked: bool,
+) -> None:
+    task: tx.Task
+
+    def stops_by_itself() -> None:
+        call = tx.current_call()
+        assert call is not None
+        with call.on_interrupt(list):
+            if asked:  # as far as the engine gets before it has told anybody
+                assert task._job is not None
+                task._job.call.ask(Ask("enough"))
+            raise OSError("stopped half-way")
+
+    task = tx.tool(stops_by_itself).bind().task("sequential")
+    ret = task.wait()
+
+    assert ("cancelled" if asked else "raised") == ret.status
+    assert "stopped half-way" == str(ret.exception.__cause__ if asked and ret.exception else ret.exception)
