@@ -46,9 +46,10 @@ class Supervision:
         tools: Iterable[str],
     ) -> None:
         self.intercept = check_intercept(intercept)
-        self._names, self._predicates = _confirmed(confirm, list(tools))
+        known = list(tools)
+        self._names, self._predicates = _confirmed(confirm, known)
         self.on_confirm: Callable[..., Any] | None = _callable_or_none("on_confirm", on_confirm)
-        self._budget = _budget(budget)
+        self._budget = _budget(budget, known)
         self._guard = _guard(guard)
         if not isinstance(retry, Retry | None):
             raise DeclarationError(f"retry is {retry!r}; it takes tx.Retry(...)")
@@ -108,17 +109,21 @@ def supervision(tools: Iterable[str], **options: Any) -> Supervision | None:
 def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:
     items: list[Any] = [] if given is None else [given] if isinstance(given, str) or callable(given) else list(given)
     for item in items:
-        if isinstance(item, str) and item not in tools:
-            close = difflib.get_close_matches(item, tools, 1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
-            raise DeclarationError(
-                f"confirm: there is no tool named {item!r}{meant}; this Context has: {', '.join(tools) or 'none'}"
-            )
+        if isinstance(item, str):
+            _check_tool("confirm", item, tools)
         if not isinstance(item, str) and not callable(item):
             raise DeclarationError(f"confirm has {item!r}; it takes names of tools, and functions that judge a call")
         if inspect.iscoroutinefunction(item):
             raise DeclarationError(f"confirm has {item!r}, which is async; what may be async is on_confirm")
     return frozenset(item for item in items if isinstance(item, str)), [item for item in items if callable(item)]
+
+
+def _check_tool(option: str, name: str, tools: Sequence[str]) -> None:
+    if name not in tools:  # a limit that is written wrong would be none
+        close = difflib.get_close_matches(name, tools, 1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        there = ", ".join(tools) or "none"
+        raise DeclarationError(f"{option}: there is no tool named {name!r}{meant}; this Context has: {there}")
 
 
 def _callable_or_none(option: str, given: Any) -> Any:
@@ -127,11 +132,13 @@ def _callable_or_none(option: str, given: Any) -> Any:
     return given
 
 
-def _budget(given: Any) -> Budget | None:
+def _budget(given: Any, tools: Sequence[str]) -> Budget | None:
     if isinstance(given, int) and not isinstance(given, bool):
         return Budget(per_turn=given)
     if not isinstance(given, Budget | None):
         raise DeclarationError(f"budget is {given!r}; it takes a number of calls a turn, or tx.Budget(...)")
+    for name in () if given is None else given.per_tool:
+        _check_tool("budget", name, tools)
     return given
 
 

@@ -27,6 +27,7 @@ def add(a: int, b: int) -> int:
         ({"on_confirm": "yes"}, "on_confirm is 'yes'"),
         ({"budget": "much"}, "budget is 'much'"),
         ({"budget": True}, "budget is True"),
+        ({"budget": tx.Budget(per_tool={"ad": 1})}, "budget: there is no tool named 'ad' \\(did you mean 'add'\\?\\)"),
         ({"guard": "on"}, "guard is 'on'"),
         ({"guard": tx.LoopGuard}, "guard is"),
         ({"guard": {"treshold": 3}}, "threshold"),
