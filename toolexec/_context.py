@@ -82,14 +82,16 @@ class Context(Conversation, Deferrals, Dumps):
                 Tools that it cannot express are refused here.  By default it is OpenAI's for declarations,
                 and for messages that of the response.
             tracer: Told of every call.
-            history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat.
+            history: Whether to keep settled calls of earlier responses; without, a server's memory stays flat, and
+                no ``LoopGuard`` can be given.
             deps: What parameters annotated ``Annotated[T, Inject]`` are filled with, by ``T``; a ``factory``
                 makes it for each call, where its body runs.
             intercept: An ``Intercept``, which sees every call before it runs, and its Return.
             confirm: Calls that run only once ``on_confirm`` has said so: names of tools, and functions that
                 are given a call whose arguments fit and judge; one of these, or a list.
             on_confirm: Given such a call, says True, False, ``DEFER`` or a Return; sync or async.  It runs
-                like an intercept's ``call``, after it, on arguments that fit.  Without one the answer is no.
+                like an intercept's ``call``, after it, on arguments that fit.  Without one the answer is no;
+                without ``confirm`` it is refused.
             budget: A ``Budget``, or how many calls a turn may have.
             guard: True or a ``LoopGuard``; or an object whose ``call(context)`` gives None, or a warning
                 that answers all calls that were to start.
@@ -116,6 +118,7 @@ class Context(Conversation, Deferrals, Dumps):
             self._tools.take(function, self, self._deps, self._provider)
         self._supervision = supervision(
             self.functions,
+            history=history,
             intercept=intercept,
             confirm=confirm,
             on_confirm=on_confirm,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolexec._deferred import is_deferred, the_deferred
 from toolexec._errors import ToolexecError
+from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._outcome import Outcome
 from toolexec._return import cancelled_form
 
 if TYPE_CHECKING:
-    from toolexec._function import Function
     from toolexec._group import Group
     from toolexec._return import Return
     from toolexec._task import Task
@@ -73,6 +73,8 @@ class Deferrals:
         return self._settle(call, None, answer=Outcome("ok", value)).wait()
 
     def _settle(self, call: str | Function, strategy: Any, **options: Any) -> Task:
+        if not isinstance(call, str | Function):
+            raise TypeError(f"{call!r} is no call; it takes an id, which is a str, or one of context.deferred")
         function = the_deferred(list(self._calls()), call)
         behind = function._task
         the_deferred((), function)  # looked at again: another's Task is there only after this Return was taken away

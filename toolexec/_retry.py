@@ -40,6 +40,13 @@ class Retry:
     backoff: float | Callable[[int], float] = 0.5
 
     def __post_init__(self) -> None:
+        try:
+            wanted = tuple(self._wanted)
+        except TypeError:
+            wanted = ()
+        if not wanted:
+            raise DeclarationError(f"Retry: on is {self.on!r}; it takes statuses and exceptions' classes, one at least")
+        object.__setattr__(self, "on", wanted)  # to be read for every call, whatever it was
         if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 2:
             raise DeclarationError(f"Retry: attempts is {self.attempts!r}; it takes a whole number, two or more")
         for item in self._wanted:

@@ -44,13 +44,16 @@ class Supervision:
         guard: Any,
         retry: Any,
         tools: Iterable[str],
+        history: bool,
     ) -> None:
         self.intercept = check_intercept(intercept)
         known = list(tools)
         self._names, self._predicates = _confirmed(confirm, known)
         self.on_confirm: Callable[..., Any] | None = _callable_or_none("on_confirm", on_confirm)
+        if on_confirm is not None and confirm is None:  # nobody would be asked, and every call would run
+            raise DeclarationError("on_confirm is given without confirm, which says what calls it is asked about")
         self._budget = _budget(budget, known)
-        self._guard = _guard(guard)
+        self._guard = _guard(guard, history=history)
         if not isinstance(retry, Retry | None):
             raise DeclarationError(f"retry is {retry!r}; it takes tx.Retry(...)")
         self.retry: Retry | None = retry
@@ -95,24 +98,35 @@ class Supervision:
         return function.name in self._names or any(predicate(function) for predicate in self._predicates)
 
 
-def supervision(tools: Iterable[str], **options: Any) -> Supervision | None:
+def supervision(tools: Iterable[str], *, history: bool, **options: Any) -> Supervision | None:
     """What these options amount to, or None if nobody has a say.
+
+    Args:
+        tools: The names of the Context's tools.
+        history: Whether it keeps the calls of a turn.
+        **options: See there.
 
     Raises:
         DeclarationError: One of them is not what it takes.
     """
     if all(given is None or given is False for given in options.values()):
         return None
-    return Supervision(**options, tools=tools)
+    return Supervision(**options, tools=tools, history=history)
 
 
 def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:
-    items: list[Any] = [] if given is None else [given] if isinstance(given, str) or callable(given) else list(given)
+    takes = "it takes names of tools, and functions that judge a call"
+    try:
+        items: list[Any] = (
+            [given] if isinstance(given, str) or callable(given) else list(() if given is None else given)
+        )
+    except TypeError:
+        raise DeclarationError(f"confirm is {given!r}; {takes}") from None
     for item in items:
         if isinstance(item, str):
             _check_tool("confirm", item, tools)
         if not isinstance(item, str) and not callable(item):
-            raise DeclarationError(f"confirm has {item!r}; it takes names of tools, and functions that judge a call")
+            raise DeclarationError(f"confirm has {item!r}; {takes}")
         if inspect.iscoroutinefunction(item):
             raise DeclarationError(f"confirm has {item!r}, which is async; what may be async is on_confirm")
     return frozenset(item for item in items if isinstance(item, str)), [item for item in items if callable(item)]
@@ -142,7 +156,16 @@ def _budget(given: Any, tools: Sequence[str]) -> Budget | None:
     return given
 
 
-def _guard(given: Any) -> Any:
+def _guard(given: Any, *, history: bool) -> Any:
+    made = _guard_of(given)
+    if not history and isinstance(made, LoopGuard):
+        raise DeclarationError(
+            "guard: a LoopGuard looks at the calls of the turn, which history=False does not keep; leave one out"
+        )
+    return made
+
+
+def _guard_of(given: Any) -> Any:
     if given is None or given is False:
         return None
     if given is True:

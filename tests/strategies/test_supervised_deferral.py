@@ -105,6 +105,8 @@ class TestDeferral:
             for settle in again:
                 with pytest.raises(tx.ToolexecError, match=f"{call!r} is not deferred: its Return is {status!r}"):
                     settle(call)
+        with pytest.raises(TypeError, match="3 is no call; it takes an id"):
+            ctx.approve(3)  # type: ignore[arg-type]  # what a user may write
         with pytest.raises(tx.ToolexecError, match="no call has the id 'nobody'; deferred are: "):
             ctx.approve("nobody") if len(ids(place, ctx)) else ctx.deny("nobody")
         assert [1, 0, 0] == place.bodies(first, second, third)

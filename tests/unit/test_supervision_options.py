@@ -24,7 +24,9 @@ def add(a: int, b: int) -> int:
         ({"confirm": ["ad"]}, "no tool named 'ad' \\(did you mean 'add'\\?\\); this Context has: add"),
         ({"confirm": "nothing"}, "no tool named 'nothing'"),
         ({"confirm": [3]}, "confirm has 3"),
-        ({"on_confirm": "yes"}, "on_confirm is 'yes'"),
+        ({"confirm": True}, "confirm is True"),
+        ({"confirm": ["add"], "on_confirm": "yes"}, "on_confirm is 'yes'"),
+        ({"on_confirm": lambda function: False}, "on_confirm is given without confirm"),
         ({"budget": "much"}, "budget is 'much'"),
         ({"budget": True}, "budget is True"),
         ({"budget": tx.Budget(per_tool={"ad": 1})}, "budget: there is no tool named 'ad' \\(did you mean 'add'\\?\\)"),
@@ -32,6 +34,7 @@ def add(a: int, b: int) -> int:
         ({"guard": tx.LoopGuard}, "guard is"),
         ({"guard": {"treshold": 3}}, "threshold"),
         ({"guard": {"threshold": 1}}, "two or more"),
+        ({"guard": True, "history": False}, "history=False does not keep"),
         ({"retry": 3}, "retry is 3"),
         ({"intercept": 3}, "intercept is 3"),
     ],
@@ -61,6 +64,10 @@ def test_an_async_predicate_is_refused_as_it_would_always_be_true() -> None:
         (lambda: tx.Retry(attempts=1), "attempts is 1"),
         (lambda: tx.Retry(on=["cancelled"]), "on has 'cancelled'"),
         (lambda: tx.Retry(on=[3]), "on has 3"),  # type: ignore[list-item]  # likewise
+        (lambda: tx.Retry(on=3), "on is 3"),  # type: ignore[arg-type]  # likewise
+        (lambda: tx.Retry(on=[]), "one at least"),
+        (lambda: tx.Retry(on=()), "one at least"),
+        (lambda: tx.Retry(on=iter(())), "one at least"),  # type: ignore[arg-type]  # likewise
         (lambda: tx.Retry(backoff=-1), "backoff is -1"),
         (lambda: tx.Retry(backoff=float("inf")), "backoff is inf"),
     ],
@@ -116,6 +123,23 @@ def test_defer_is_one_object_also_after_its_way_through_pickle() -> None:
     assert tx.DEFER is copy.deepcopy(tx.DEFER)
     assert tx.DEFER is pickle.loads(pickle.dumps(tx.DEFER))
     assert "toolexec.DEFER" == repr(tx.DEFER)
+
+
+def test_a_guard_of_ones_own_needs_no_history() -> None:
+    class Stops:
+        def call(self, context: tx.Context) -> str:
+            return "enough"
+
+    ctx = tx.Context(tools=[add], guard=Stops(), history=False, strategy="sequential")
+    ctx.receive([{"name": "add", "arguments": {"a": 1, "b": 2}}])
+
+    assert ["enough"] == [ret.reason for ret in ctx.wait()]
+
+
+def test_what_a_retry_is_for_may_be_read_only_once() -> None:
+    retry = tx.Retry(on=(kind for kind in (ValueError, "lost")))  # type: ignore[arg-type]  # what a user may write
+
+    assert (ValueError, "lost") == retry.on
 
 
 # What a Budget counts
