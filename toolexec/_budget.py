@@ -44,17 +44,24 @@ class Budget:
 class Spending:
     """What one turn has spent of a Budget.  Any thread; a count is one atomic step, and no lock."""
 
-    __slots__ = ("_budget", "_by_tool", "_in_all", "spent")
+    __slots__ = ("_before", "_budget", "_by_tool", "_in_all", "_marks")
 
     def __init__(self, budget: Budget, spent: Mapping[str, int] | None = None) -> None:
         self._budget = budget
-        self.spent: dict[str, int] = dict(spent or {})  # how many calls were counted, by tool
-        self._in_all: Iterator[int] = itertools.count(1 + sum(self.spent.values()))
-        self._by_tool = {name: itertools.count(1 + self.spent.get(name, 0)) for name in budget.per_tool}
+        self._before = dict(spent or {})
+        self._marks: dict[str, list[None]] = {}  # one a call: to append is one step, to add to a number is not
+        self._in_all: Iterator[int] = itertools.count(1 + sum(self._before.values()))
+        self._by_tool = {name: itertools.count(1 + self._before.get(name, 0)) for name in budget.per_tool}
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """How many calls were counted, by tool."""
+        counted = {name: self._before.get(name, 0) + len(marks) for name, marks in list(self._marks.items())}
+        return {**self._before, **counted}
 
     def allows(self, name: str) -> bool:
         """Count one more call of a tool; whether it is within the Budget."""
-        self.spent[name] = self.spent.get(name, 0) + 1
+        self._marks.setdefault(name, []).append(None)
         in_all, per_turn = next(self._in_all), self._budget.per_turn
         counter = self._by_tool.get(name)
         of_tool = 0 if counter is None else next(counter)

@@ -177,6 +177,23 @@ def test_threads_that_ask_at_once_get_no_more_than_there_is() -> None:
     assert 100 == allowed.count(True)
 
 
+def test_no_count_is_lost_to_another_that_comes_between() -> None:
+    spending = Spending(tx.Budget(per_turn=9))
+    others = [lambda: spending.allows("add")] * 3
+
+    class Interrupted(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:  # where another thread may come in
+            if others:
+                others.pop()()
+            return super().__hash__()
+
+    assert spending.allows(Interrupted("add"))
+    assert not others
+    assert {"add": 4} == spending.spent
+
+
 # What a LoopGuard sees
 
 
