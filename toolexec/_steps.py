@@ -227,6 +227,8 @@ class Steps:
             return ret
         if not isinstance(given, Return):
             return self._withheld(ret, f"it gave a {type(given).__name__}, where it takes a Return or None", None)
+        if given.status == "deferred":  # an approval would run the body once more
+            return self._withheld(ret, "it gave a Return that is deferred, of a call that has ended", None)
         return replace(ret, value=given.value, status=given.status, exception=given.exception, reason=given.reason)
 
     def _withheld(self, ret: Return, why: str, cause: BaseException | None) -> Return:

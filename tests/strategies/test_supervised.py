@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -197,15 +198,20 @@ class TestIntercept:
                 given = fate(function)
                 if given == "failing":
                     raise LookupError("secret")
+                if given == "late":  # its body has run: to approve it would run that once more
+                    return dataclasses.replace(ret, status="deferred")
                 return {"hidden": function.return_("hidden"), "fail": function.deny("no"), "odd": "hidden"}.get(given)
 
         ctx = place.context(intercept=Rewriting)
-        story = place.tell(ctx, ("read", "hidden"), ("aread", "fail"), ("send", "odd"), ("asend", "failing"))
+        story = place.tell(
+            ctx, ("read", "hidden"), ("aread", "fail"), ("send", "odd"), ("asend", "failing"), ("read", "late")
+        )
 
-        assert place.each("ok", "denied", "raised", "raised") == story.statuses
-        assert place.each(1, 1, 1, 1) == story.bodies
+        assert place.each("ok", "denied", "raised", "raised", "raised") == story.statuses
+        assert place.each(1, 1, 1, 1, 1) == story.bodies
         assert "hidden" == story.returns[0].value
         assert ctx.returns == story.returns
-        for ret in story.returns[2::4] + story.returns[3::4]:
+        assert not ctx.deferred
+        for ret in story.returns[2::5] + story.returns[3::5] + story.returns[4::5]:
             assert "withheld" in ret.value["message"]
             assert "secret" not in str(ret.value)
