@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from toolexec._arguments import excerpt
 from toolexec._deferred import is_deferred
 from toolexec._dumped import FORMAT, OWN, VERSION, Dumped, DumpedCall, DumpedResponse, DumpedReturn, DumpedTurn
-from toolexec._errors import ForeignError, ToolexecError
+from toolexec._errors import ForeignError, ToolError, ToolexecError
 from toolexec._json import class_name
 from toolexec._json_options import AS_WRITTEN
 from toolexec._packing import pack, pack_rendered, unpack
@@ -125,6 +125,8 @@ def _return(ret: Return, function: Function, text: str | None) -> DumpedReturn:
 
 def _class_of(exc: BaseException) -> str:
     # Not isinstance: that may ask the exception for its __class__, which is the tool's code.
+    if issubclass(type(exc), ToolError):  # one of the tool's own as well: its text stays what the model reads
+        return "toolexec.ToolError"
     if issubclass(type(exc), ForeignError):
         return cast("ForeignError", exc).type_name
     return next((name for name, own in OWN.items() if own is type(exc)), class_name(exc))

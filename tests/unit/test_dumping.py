@@ -214,6 +214,27 @@ def test_a_guard_sees_the_calls_of_the_turn_from_before() -> None:
     assert ["budget"] == [ret.status for ret in again.wait()]
 
 
+class Full(tx.ToolError):
+    """An error of a tool's own, whose text is for the model."""
+
+
+@tx.tool
+def book() -> None:
+    raise Full("that day is full")
+
+
+def test_a_tool_error_of_a_class_of_its_own_is_told_verbatim_afterwards_too() -> None:
+    options: dict[str, Any] = {"reveal": "type", **sequential}
+    ctx = tx.Context([book], **options)
+    ctx.receive([{"id": "c1", "name": "book"}]).wait()
+    again = tx.Context.restore(ctx.dump(), [book], **options)
+
+    assert "that day is full" in str(ctx.messages())
+    assert ctx.messages() == again.messages()
+    assert isinstance(again.returns[0].exception, tx.ToolError)
+    assert again.dump() == ctx.dump()
+
+
 def test_a_dump_of_what_was_restored_is_the_same() -> None:
     ctx = tx.Context(TOOLS, **sequential)
     ctx.receive(response("google", *asked({}, names=["fail"]))).wait()
