@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from toolexec._return import type_name
 from toolexec._traced_values import arguments_text, result_text
 from toolexec._tracer import Tracer
 
@@ -58,7 +59,7 @@ class LogTracer(Tracer):
             return
         what = f"{ret.status} after {ret.duration_s:.3f} s"
         if ret.error and ret.exception is not None:
-            what += f", {type(ret.exception).__name__}"
+            what += f", {type_name(ret.exception)}"
         self._log(
             level,
             function,

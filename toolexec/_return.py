@@ -52,11 +52,15 @@ def backtrace(exc: BaseException) -> list[str]:
         return [f"(no traceback: formatting it raised {class_name(broken)})"]
 
 
+def type_name(exc: BaseException) -> str:
+    """The name of the exception's class, of one from elsewhere as well."""
+    foreign = _as_foreign(exc)
+    return class_name(exc) if foreign is None else foreign.type_name
+
+
 def error_form(exc: BaseException, **extra: Any) -> dict[str, Any]:
     """The in-band form of an error; the fixed keys win over ``extra``."""
-    foreign = _as_foreign(exc)
-    name = class_name(exc) if foreign is None else foreign.type_name
-    return {**extra, "error": True, "type": name, "message": describe(exc), "backtrace": backtrace(exc)}
+    return {**extra, "error": True, "type": type_name(exc), "message": describe(exc), "backtrace": backtrace(exc)}
 
 
 def _as_foreign(exc: BaseException) -> ForeignError | None:
@@ -128,7 +132,7 @@ class Return:
         """
         if self.status == "ok":
             return self.value
-        why = self.reason if self.exception is None else f"{type(self.exception).__name__}: {describe(self.exception)}"
+        why = self.reason if self.exception is None else f"{type_name(self.exception)}: {describe(self.exception)}"
         raise ToolFailed(f"tool {self.name!r} ended {self.status}" + (f" ({why})" if why else "")) from self.exception
 
     def to_dict(self) -> dict[str, Any]:

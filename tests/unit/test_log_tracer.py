@@ -133,6 +133,16 @@ def test_arguments_that_have_no_text_are_no_fault_of_the_call(caplog: pytest.Log
     assert not [record for record in caplog.records if record.name == "toolexec"]
 
 
+def test_an_error_from_elsewhere_is_named_by_its_own_class(caplog: pytest.LogCaptureFixture) -> None:
+    @tx.tool
+    def fail() -> None:
+        raise tx.ForeignError("Odd", "it was made in a worker")
+
+    tx.Context([fail], tracer=tx.LogTracer()).submit({"name": "fail"}).wait(10)
+
+    assert ("WARNING", "tool 'fail' (call None) raised after # s, Odd") == lines(caplog)[-1]
+
+
 def test_what_a_model_writes_makes_no_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     run(tx.LogTracer(), "gone\nERROR it worked", None, id="c1\nfaked")
 

@@ -53,6 +53,13 @@ def test_unwrap_of_a_failure_keeps_the_original_as_the_cause() -> None:
     assert original is caught.value.__cause__
 
 
+def test_unwrap_names_an_exception_from_elsewhere_by_its_own_class() -> None:
+    ret = tx.Return(id=None, name="f", value={}, status="raised", exception=tx.ForeignError("pkg.Odd", "odd"))
+
+    with pytest.raises(tx.ToolFailed, match=r"tool 'f' ended raised \(pkg.Odd: odd\)"):
+        ret.unwrap()
+
+
 def test_unwrap_of_a_cancelled_call_gives_the_reason() -> None:
     ret = tx.Return(id="c", name="t", value=cancelled_form("user left"), status="cancelled", reason="user left")
 
