@@ -89,7 +89,7 @@ class Rendering:
 
 
 def cut_text(text: str, limit_bytes: int) -> str:
-    """As much of a text's beginning as fits; no character is split, nor what a reader sees as one."""
+    """As much of a text's beginning as fits; no character is split, and no accent, mark or joined picture torn off."""
     kept = _utf8(text)[: max(0, limit_bytes)].decode("utf-8", "ignore")
     end = len(kept)
     while 0 < end < len(text) and _continues(text[end], text[end - 1]):
@@ -99,7 +99,8 @@ def cut_text(text: str, limit_bytes: int) -> str:
 
 def _continues(char: str, before: str) -> bool:
     """Whether a character belongs to the one before it: an accent, a mark of how it looks, a joined picture."""
-    return unicodedata.combining(char) != 0 or unicodedata.category(char) in ("Mn", "Me") or _JOINER in (char, before)
+    marks = unicodedata.category(char) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= char <= "\U0001f3ff"  # colours of skin
+    return marks or unicodedata.combining(char) != 0 or _JOINER in (char, before)
 
 
 def _utf8(text: str) -> bytes:

@@ -130,6 +130,8 @@ def test_the_texts_of_a_result_with_pictures_share_the_limit() -> None:
         ("a\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}", 5, "a"),
         ("a\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}", 8, "a"),
         ("a\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}", 4, "a"),
+        ("a\N{THUMBS UP SIGN}\N{EMOJI MODIFIER FITZPATRICK TYPE-4}", 5, "a"),
+        ("a\N{DEVANAGARI LETTER KA}\N{DEVANAGARI VOWEL SIGN AA}", 4, "a"),
         ("abc", 0, ""),
         ("abc", -5, ""),
     ],
