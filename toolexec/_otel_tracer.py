@@ -41,7 +41,8 @@ class OpenTelemetryTracer(Tracer):
         tracer_provider: Where the spans go; by default OpenTelemetry's global one.
         record_arguments: Whether to keep the arguments (``gen_ai.tool.call.arguments``).  They may hold
             secrets, and people's data.
-        record_results: Likewise the text that a model is sent of the result (``gen_ai.tool.call.result``).
+        record_results: Likewise the result as text (``gen_ai.tool.call.result``), as it is before a Context's
+            ``reveal``, ``redact`` and ``max_result_bytes``, which do not apply to spans; nor to exceptions in them.
 
     Raises:
         ImportError: OpenTelemetry is not installed; the text says how to.

@@ -32,7 +32,7 @@ class Tracer:
     the thread or loop that saw the event, in the submitter's copied context, never under a lock; so
     several may run at once, but never two of one call (save that a report of progress may still be
     told while a call that was left behind is given its end).  A slow one delays only its own call.
-    One that raises is logged and not called again.
+    One that raises is logged, and its Context calls it no more; one that is a call's own, for that call.
 
     Context variables that ``on_tool_start`` sets are seen by what is told of that call afterwards, and
     by a body that runs in this process: the place for what belongs to one call.
