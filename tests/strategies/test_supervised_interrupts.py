@@ -13,6 +13,7 @@ import trio
 import toolexec as tx
 from both_loops import Loop, each_loop
 from cases.case_steps import steer
+from cases.stopping_tools import nap
 from provider_formats import Call
 from provider_streams import events
 from supervised_tools import LONG_S, Place, turn, work
@@ -162,6 +163,8 @@ class TestOrder:
         lone = Place(["sequential"], place.driver, place.folder)
 
         async def approve(function: tx.Function) -> bool:
+            for _ in range(20):  # so long that whoever did not wait would come first
+                await nap(0.001)
             return True
 
         ctx = lone.context(
