@@ -24,13 +24,14 @@ def draw(found: Mapping[tuple[str, str], Findings], folder: Path) -> list[str]:
     """Draw what there is; gives the names of the files in ``folder``."""
     labels = sorted({python for python, _ in found}, key=minor)
     pictures = {"results/targets.png": _targets(found, labels)}
-    for script, title in (("overhead", "What a call costs, in this process"), ("peers", "toolexec beside its peers")):
-        for python in reversed(labels):
-            if (python, script) in found:
-                pictures[f"results/{script}.png"] = _lines(
-                    found[python, script].tables[0], f"{title} (CPython {python})"
-                )
-                break
+    for script, title, picture in (
+        ("overhead", "What a call costs, in this process", _lines),
+        ("peers", "toolexec beside its peers", _bars),
+    ):
+        newest = next((python for python in reversed(labels) if (python, script) in found), None)
+        if newest is not None:
+            table = found[newest, script].tables[0]
+            pictures[f"results/{script}.png"] = picture(table, f"{title} (CPython {newest})")
     for name, figure in pictures.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +114,30 @@ def _lines(table: Table, title: str) -> Any:
     axes.set_ylabel(f"{table.unit}, median")
     axes.set_title(title, fontsize=11)
     _plain(axes)
+    figure.tight_layout()
+    return figure
+
+
+def _bars(table: Table, title: str) -> Any:
+    """A panel for each column, its rows from the cheapest on; ours in colour."""
+    figure, panels = plt.subplots(1, len(table.columns), figsize=(5 * len(table.columns), 4.4), squeeze=False)
+    for axes, column in zip(panels.flat, table.columns, strict=True):
+        rows = sorted((row.cells[column].median, row.name) for row in table.rows if column in row.cells)
+        names = [name for _, name in rows]
+        bars = axes.barh(
+            names,
+            [value for value, _ in rows],
+            color=[_MET if name.startswith("toolexec") else _BARE for name in names],
+        )
+        axes.bar_label(bars, [as_number(value) for value, _ in rows], padding=3, fontsize=8)
+        axes.set_xscale("log")
+        axes.invert_yaxis()
+        axes.margins(x=0.15)
+        axes.set_title(column, fontsize=10)
+        axes.set_xlabel(f"{table.unit}, median", fontsize=9)
+        axes.tick_params(labelsize=8)
+        _plain(axes)
+    figure.suptitle(f"{title}: {table.title.lower()}", fontsize=11)
     figure.tight_layout()
     return figure
 

@@ -3,13 +3,14 @@
     python benchmarks/memory.py [--quick] [--rounds N] [--results FOLDER]
 
 Counted is what Python allocates (tracemalloc), not what the system gives; it hardly varies, so there is
-one round of each.  The fork server's and its children's part is what the system says they hold.
+one round of each.  The fork server's part is what the system says that it holds.
 """
 
 from __future__ import annotations
 
 import gc
-import os
+import resource
+import statistics
 import tempfile
 import tracemalloc
 from contextlib import ExitStack
@@ -25,7 +26,8 @@ from _tools import ADD
 from toolexec.testing import Gate
 
 ROUNDS = 1
-_QUEUED, _KEPT, _SERVER = "queued", "kept after it", "kept after it, server and children"
+_STRETCHES = 3
+_QUEUED, _KEPT, _SERVER = "queued", "kept after it", "kept after it, server"
 
 
 def measure(plan: Plan, findings: Findings, stack: ExitStack) -> None:
@@ -74,10 +76,16 @@ def _kept(strategy: tx.Strategy, count: int) -> tuple[float, float]:
         for call in calls[:some]:
             assert ctx.submit(call).wait().ok
 
-    make_some(count // 5)  # caches, and workers
-    before, outside = _allocated(), _children()
-    make_some(count)
-    return (_allocated() - before) / count, (_children() - outside) / count
+    make_some(count // 2)  # caches, and workers
+    host: list[float] = []
+    server: list[float] = []
+    for _ in range(_STRETCHES):
+        before, outside = _allocated(), _servers()
+        make_some(count)
+        host.append((_allocated() - before) / count)
+        server.append((_servers() - outside) / count)
+    # What is kept for each call is kept in each stretch; what a cache or a thread took is not.
+    return statistics.median(host), statistics.median(server)
 
 
 def _allocated() -> int:
@@ -85,26 +93,23 @@ def _allocated() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def _children(parent: int | None = None) -> int:
-    """What the processes below this one hold for themselves, in bytes; 0 where that cannot be told."""
-    total = 0
-    parent = os.getpid() if parent is None else parent
-    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+def _servers() -> int:
+    """What this process's children hold, in bytes, without theirs, which end with their calls; 0 if nobody tells."""
+    pids: list[str] = []
+    for task in Path("/proc/self/task").glob("*/children"):
         try:
-            pids = task.read_text(encoding="ascii").split()
+            pids += task.read_text(encoding="ascii").split()
         except OSError:  # the thread has ended meanwhile
             continue
-        for pid in pids:
-            total += _private(int(pid)) + _children(int(pid))
-    return total
+    return sum(_resident(pid) for pid in pids)
 
 
-def _private(pid: int) -> int:
+def _resident(pid: str) -> int:
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     except OSError:  # it has ended meanwhile
         return 0
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+    return pages * resource.getpagesize()
 
 
 if __name__ == "__main__":
