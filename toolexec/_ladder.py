@@ -152,23 +152,27 @@ def _climb_faster(task: Task) -> None:
 
 
 def _climb_within(task: Task, grace: float) -> None:
+    # All count from one moment: a clock may be moved on while they are being set.
+    now = task._group._clock.now()
     if grace > 0:
-        _after(task, _HOOK_AT * grace, _late_hook)
-        _after(task, _STOP_AT * grace, _stop)
-    _after(task, grace, _kill)
+        _after(task, _HOOK_AT * grace, _late_hook, now)
+        _after(task, _STOP_AT * grace, _stop, now)
+    _after(task, grace, _kill, now)
 
 
-def _after(task: Task, delay: float, rung: Callable[[Task], None]) -> None:
-    """Take a rung in ``delay`` seconds, unless the call has settled by then."""
+def _after(task: Task, delay: float, rung: Callable[[Task], None], now: float | None = None) -> None:
+    """Take a rung in ``delay`` seconds, from ``now`` on if that is given, unless the call has settled by then."""
     group, step = task._group, partial(_take, rung, task, task._job)
     clock = group._clock
+    if now is None:
+        now = clock.now()
     if group._in_loop:
         # The loop's clock stands still while something blocks the loop, and for ever once it has
         # ended; so the process's clock runs beside it.  A rung that is taken twice does no harm.
-        task._undo.append(clock.call_at(clock.now() + delay, partial(CONTROL.post, step)))
+        task._undo.append(clock.call_at(now + delay, partial(CONTROL.post, step)))
         task._undo.append(MONOTONIC.call_at(MONOTONIC.now() + delay, step))
     else:
-        task._undo.append(clock.call_at(clock.now() + delay, step))
+        task._undo.append(clock.call_at(now + delay, step))
     if task._return is not None:  # settled meanwhile, perhaps before it could see the timers
         for undo in task._undo:
             undo()

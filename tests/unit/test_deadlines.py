@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import toolexec as tx
+from toolexec._control import CONTROL
 from toolexec._deadline import NO_LIMITS, TimeLimits
 from toolexec.testing import FakeJob, FakeStrategy, ManualClock
 
@@ -32,8 +34,10 @@ def neither() -> None: ...
 class Fake:
     """One call in a fake strategy, begun or not."""
 
-    def __init__(self, tool: Any, *, timeout: float | None = None, group: float | None = None) -> None:
-        self.clock = ManualClock()
+    def __init__(
+        self, tool: Any, *, timeout: float | None = None, group: float | None = None, clock: ManualClock | None = None
+    ) -> None:
+        self.clock = ManualClock() if clock is None else clock
         self.strategy = FakeStrategy(grace=GRACE)
         context = tx.Context([tool], strategy=self.strategy, clock=self.clock)
         if group is None:
@@ -83,7 +87,7 @@ def test_a_calls_clock_starts_with_its_body() -> None:
         ({"group": 40}, "tool", 10),
     ],
 )
-def test_the_nearest_wins_and_names_itself(limits: dict[str, float], whose: str, over: float) -> None:
+def test_the_nearest_wins_and_names_itself(limits: dict[str, Any], whose: str, over: float) -> None:
     fake = Fake(in_ten, **limits).begin()
     assert over == fake.deadline
     fake.clock.advance(over)
@@ -188,6 +192,31 @@ def test_one_that_goes_on_is_left_behind_and_says_so() -> None:
     assert ("timeout", True, True) == (ret.status, ret.abandoned, ret.value["abandoned"])
     assert ret.error
     assert not ret.cancelled
+
+
+class HastyClock(ManualClock):
+    """Its time moves on by ``GRACE`` right after the first timer that is set once it is in haste."""
+
+    in_haste = False
+
+    def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
+        cancel = super().call_at(when, call)
+        if self.in_haste:
+            self.in_haste = False
+            self.advance(GRACE)
+        return cancel
+
+
+def test_the_rungs_of_a_ladder_count_from_one_moment() -> None:
+    clock = HastyClock()
+    fake = Fake(free, clock=clock).begin()
+    clock.in_haste = True
+
+    fake.task.interrupt("enough")
+    CONTROL.catch_up()
+
+    assert not fake.task.alive
+    assert fake.task.wait().abandoned
 
 
 def test_a_timeout_error_of_the_tools_is_no_limit() -> None:
