@@ -11,12 +11,17 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from _hanging import Hanging
 from toolexec.testing import Gate, Journal
 
 # A shell starts what it runs in the background with SIGINT ignored, and every process started from
 # there inherits that; then no Ctrl-C of a test would arrive anywhere.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Hanging(config))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
