@@ -2,59 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from toolexec._as_tool import as_tool, as_tools
-from toolexec._budget import Budget
-from toolexec._call_state import Progress
-from toolexec._clock import Clock, MonotonicClock
-from toolexec._context import Context
-from toolexec._current import CurrentCall, checkpoint, current_call, interrupted, progress
-from toolexec._declared import parameter
-from toolexec._discovery import strategy
-from toolexec._errors import (
-    ArgumentsError,
-    DeadlineExceeded,
-    DeclarationError,
-    ForeignError,
-    FormatError,
-    Interrupt,
-    NoSuchToolError,
-    StrategyUnavailable,
-    ToolError,
-    ToolexecError,
-    ToolFailed,
-    UnknownStrategy,
-    UnsendableError,
-    WaitTimeout,
-    WorkerLost,
-    WrongLoop,
-)
-from toolexec._events import Event, Events, Output, Settled, Started
-from toolexec._factory import factory
-from toolexec._function import Function
-from toolexec._functions import Functions
-from toolexec._group import Group
-from toolexec._inject import Inject
-from toolexec._intercept import DEFER, Intercept
-from toolexec._json_options import Json
-from toolexec._log_tracer import LogTracer
-from toolexec._loop_guard import LoopGuard
-from toolexec._otel_tracer import OpenTelemetryTracer
-from toolexec._parts import File, Image, Text
-from toolexec._provider import Provider
-from toolexec._retry import Retry
-from toolexec._return import Return, render
-from toolexec._run import arun, run
-from toolexec._runner import interrupt_runner
-from toolexec._strategy import Strategy
-from toolexec._stream import Stream
-from toolexec._task import Task
-from toolexec._tool import DecoratedFunction, Tool, ToolOptions, tool
-from toolexec._tool_function import ToolFunction
-from toolexec._tracer import Tracer, current_tracer
-from toolexec._wrap import wrap
-from toolexec.providers.openai import OpenAI
+if TYPE_CHECKING:
+    from toolexec._as_tool import as_tool, as_tools
+    from toolexec._budget import Budget
+    from toolexec._call_state import Progress
+    from toolexec._clock import Clock, MonotonicClock
+    from toolexec._context import Context
+    from toolexec._current import CurrentCall, checkpoint, current_call, interrupted, progress
+    from toolexec._declared import parameter
+    from toolexec._discovery import strategy
+    from toolexec._errors import (
+        ArgumentsError,
+        DeadlineExceeded,
+        DeclarationError,
+        ForeignError,
+        FormatError,
+        Interrupt,
+        NoSuchToolError,
+        StrategyUnavailable,
+        ToolError,
+        ToolexecError,
+        ToolFailed,
+        UnknownStrategy,
+        UnsendableError,
+        WaitTimeout,
+        WorkerLost,
+        WrongLoop,
+    )
+    from toolexec._events import Event, Events, Output, Settled, Started
+    from toolexec._factory import factory
+    from toolexec._function import Function
+    from toolexec._functions import Functions
+    from toolexec._group import Group
+    from toolexec._inject import Inject
+    from toolexec._intercept import DEFER, Intercept
+    from toolexec._json_options import Json
+    from toolexec._log_tracer import LogTracer
+    from toolexec._loop_guard import LoopGuard
+    from toolexec._otel_tracer import OpenTelemetryTracer
+    from toolexec._parts import File, Image, Text
+    from toolexec._provider import Provider
+    from toolexec._retry import Retry
+    from toolexec._return import Return, render
+    from toolexec._run import arun, run
+    from toolexec._runner import interrupt_runner
+    from toolexec._strategy import Strategy
+    from toolexec._stream import Stream
+    from toolexec._task import Task
+    from toolexec._tool import DecoratedFunction, Tool, ToolOptions, tool
+    from toolexec._tool_function import ToolFunction
+    from toolexec._tracer import Tracer, current_tracer
+    from toolexec._wrap import wrap
+    from toolexec.providers.openai import OpenAI
+
+    __version__: str
 
 __all__ = [
     "DEFER",
@@ -127,11 +130,94 @@ __all__ = [
     "wrap",
 ]
 
+# Where each public name stands. A name's module is imported when the name is first asked for, so
+# that a program pays for what it uses; the imports above tell type checkers and editors the same.
+_MODULES = {
+    "DEFER": "_intercept",
+    "ArgumentsError": "_errors",
+    "Budget": "_budget",
+    "Clock": "_clock",
+    "Context": "_context",
+    "CurrentCall": "_current",
+    "DeadlineExceeded": "_errors",
+    "DeclarationError": "_errors",
+    "DecoratedFunction": "_tool",
+    "Event": "_events",
+    "Events": "_events",
+    "File": "_parts",
+    "ForeignError": "_errors",
+    "FormatError": "_errors",
+    "Function": "_function",
+    "Functions": "_functions",
+    "Group": "_group",
+    "Image": "_parts",
+    "Inject": "_inject",
+    "Intercept": "_intercept",
+    "Interrupt": "_errors",
+    "Json": "_json_options",
+    "LogTracer": "_log_tracer",
+    "LoopGuard": "_loop_guard",
+    "MonotonicClock": "_clock",
+    "NoSuchToolError": "_errors",
+    "OpenAI": "providers.openai",
+    "OpenTelemetryTracer": "_otel_tracer",
+    "Output": "_events",
+    "Progress": "_call_state",
+    "Provider": "_provider",
+    "Retry": "_retry",
+    "Return": "_return",
+    "Settled": "_events",
+    "Started": "_events",
+    "Strategy": "_strategy",
+    "StrategyUnavailable": "_errors",
+    "Stream": "_stream",
+    "Task": "_task",
+    "Text": "_parts",
+    "Tool": "_tool",
+    "ToolError": "_errors",
+    "ToolFailed": "_errors",
+    "ToolFunction": "_tool_function",
+    "ToolOptions": "_tool",
+    "ToolexecError": "_errors",
+    "Tracer": "_tracer",
+    "UnknownStrategy": "_errors",
+    "UnsendableError": "_errors",
+    "WaitTimeout": "_errors",
+    "WorkerLost": "_errors",
+    "WrongLoop": "_errors",
+    "arun": "_run",
+    "as_tool": "_as_tool",
+    "as_tools": "_as_tool",
+    "checkpoint": "_current",
+    "current_call": "_current",
+    "current_tracer": "_tracer",
+    "factory": "_factory",
+    "interrupt_runner": "_runner",
+    "interrupted": "_current",
+    "parameter": "_declared",
+    "progress": "_current",
+    "render": "_return",
+    "run": "_run",
+    "strategy": "_discovery",
+    "tool": "_tool",
+    "wrap": "_wrap",
+}
 
-def __getattr__(name: str) -> Any:
-    # The version stands in the package's metadata alone; reading it is too slow for every import.
-    if name == "__version__":
-        from importlib.metadata import version
+# Hidden from type checkers, to which a module with a `__getattr__` has every name there could be.
+if not TYPE_CHECKING:
 
-        return version("toolexec")
-    raise AttributeError(f"module 'toolexec' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "__version__":  # stands in the package's metadata alone, and reading that is slow
+            from importlib.metadata import version
+
+            return version("toolexec")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'toolexec' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"toolexec.{_MODULES[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
