@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ def unique_ids(given: Iterable[str | None], takes: re.Pattern[str] | None, *, ne
             continue
         text = legal_text(own or "")
         fits = text and text not in seen and (takes is None or takes.fullmatch(text) is not None)
-        wanted = text if fits else f"call_{secrets.token_hex(12)}"
+        wanted = text if fits else f"call_{os.urandom(12).hex()}"
         seen.add(wanted)
         unique.append(wanted)
     return unique

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolexec._as_function import functions_of
-from toolexec._budget import Budget
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
 from toolexec._clock import MONOTONIC, Clock
@@ -21,23 +20,22 @@ from toolexec._formats import format_of
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._group import LIVE
-from toolexec._incoming import Incoming
 from toolexec._inject import injectable
-from toolexec._interrupt_when import interrupt_when
 from toolexec._ladder import interrupt_all
 from toolexec._launch import launch
 from toolexec._provider import Provider
 from toolexec._received import Received, read
 from toolexec._rendering import Rendering, Reveal
-from toolexec._retry import Retry
 from toolexec._return import Return
-from toolexec._stream import Start, Stream
-from toolexec._supervision import supervision
 from toolexec._toolset import Toolset
 from toolexec._tracer import Tracer, Tracing
 
 if TYPE_CHECKING:
+    from toolexec._budget import Budget
     from toolexec._group import Group
+    from toolexec._retry import Retry
+    from toolexec._stream import Start, Stream
+    from toolexec._supervision import Supervision
     from toolexec._task import Task
 
 
@@ -116,16 +114,12 @@ class Context(Conversation, Deferrals, Dumps):
         self.functions: dict[str, Function] = self._tools.functions
         for function in functions_of(tools):
             self._tools.take(function, self, self._deps, self._provider)
-        self._supervision = supervision(
-            self.functions,
-            history=history,
-            intercept=intercept,
-            confirm=confirm,
-            on_confirm=on_confirm,
-            budget=budget,
-            guard=guard,
-            retry=retry,
-        )
+        self._supervision: Supervision | None = None
+        supervising = (intercept, confirm, on_confirm, budget, guard, retry)
+        if any(given is not None and given is not False for given in supervising):
+            from toolexec._supervision import Supervision  # what a Context has no use for, it does not load
+
+            self._supervision = Supervision(*supervising, tools=self.functions, history=history)
         self._tracer = tracer
         tracing = None if tracer is None else Tracing(tracer)
         self._launching: dict[str, Any] = {
@@ -212,6 +206,9 @@ class Context(Conversation, Deferrals, Dumps):
             FormatError: It is no stream, or there is no such provider.  What its items show to be wrong is
                 raised as they are read.
         """
+        from toolexec._incoming import Incoming
+        from toolexec._stream import Stream
+
         return Stream(stream, Incoming(None if provider is None else format_of(provider), self._likely), self, start)
 
     def submit(
@@ -338,6 +335,8 @@ class Context(Conversation, Deferrals, Dumps):
             reason: As for ``interrupt``.
             after_running: As for ``interrupt``.
         """
+        from toolexec._interrupt_when import interrupt_when
+
         return interrupt_when(awaitable, partial(self.interrupt, reason, after_running=after_running))
 
     def _stop_reason(self, function: Function) -> str | None:

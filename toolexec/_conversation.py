@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from toolexec._formats import format_of
 from toolexec._received import Received, settle_by_hand
 from toolexec._rendering import Rendering
-from toolexec._repair import repair
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -98,6 +97,8 @@ class Conversation:
             FormatError: They are of no provider, or of one that keeps no histories.
         """
         last = self._responses[-1].provider if self._responses else None
+        from toolexec._repair import repair  # few conversations need it
+
         return repair(messages, provider, [known for known in (self._provider, last) if known is not None])
 
     def record(self, returns: Iterable[Return]) -> None:

@@ -7,15 +7,13 @@ import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from toolexec._deadline import NO_LIMITS, TimeLimits, check_limit
 from toolexec._declared import Source, check_complete, check_names, combine, is_dynamic, merge, resolved
 from toolexec._docstrings import doc_of
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
-from toolexec._parameters import Parameters
 from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async
 from toolexec._schedule import Limit, resource_limit
 from toolexec._signature import (
@@ -31,7 +29,10 @@ from toolexec._signature import (
     shape_of,
     with_texts,
 )
-from toolexec._strategy import Strategy
+from toolexec._time_limits import NO_LIMITS, TimeLimits, check_limit
+
+if TYPE_CHECKING:
+    from toolexec._parameters import Parameters
 
 Deliver = Literal["raise", "poll"]
 
@@ -207,7 +208,7 @@ class Definition:
         Raises:
             DeclarationError: A type cannot be resolved, or has no JSON form.
         """
-        return Parameters(self.name, self._params(), self.json)
+        return self._built()
 
     @functools.cached_property
     def dynamic(self) -> bool:
@@ -216,7 +217,12 @@ class Definition:
 
     def render(self) -> Parameters:
         """What the tool takes now; ``parameters``, unless something of it is dynamic."""
-        return Parameters(self.name, self._params(), self.json) if self.dynamic else self.parameters
+        return self._built() if self.dynamic else self.parameters
+
+    def _built(self) -> Parameters:
+        from toolexec._parameters import Parameters  # who only declares tools needs no validation
+
+        return Parameters(self.name, self._params(), self.json)
 
     def _params(self) -> Sequence[Param]:
         declared = resolved(self.name, self.declared)
@@ -277,7 +283,7 @@ def _check_options(
         raise DeclarationError(
             f"tool {name!r}: max_in_flight is {max_in_flight!r}; it takes a whole number of calls, 1 or more"
         )
-    if not isinstance(strategy, str | Strategy | None):
+    if not isinstance(strategy, str | None) and not _is_strategy(strategy):
         raise DeclarationError(
             f"tool {name!r}: strategy is {strategy!r}; it takes a name, or what tx.strategy(name) made"
         )
@@ -289,6 +295,12 @@ def _check_options(
         raise DeclarationError(f"tool {name!r}: resource is {resource!r}; it takes a name, such as 'database'")
     if not isinstance(json, Json):
         raise DeclarationError(f"tool {name!r}: json is {json!r}; it takes tx.Json(...)")
+
+
+def _is_strategy(value: object) -> bool:
+    from toolexec._strategy import Strategy  # whoever has one has loaded it
+
+    return isinstance(value, Strategy)
 
 
 def _check_flags(name: str, **flags: object) -> None:

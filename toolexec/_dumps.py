@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-from toolexec._dumped import DumpedTurn
-from toolexec._dumping import dump
-from toolexec._restoring import load
-
 if TYPE_CHECKING:
     from toolexec._calls import CallRecord
     from toolexec._function import Function
@@ -42,6 +38,9 @@ class Dumps:
             ToolexecError: A call is in flight, or a stream goes on; or what an open call is to run with is
                 no plain data.
         """
+        from toolexec._dumped import DumpedTurn  # few Contexts are dumped
+        from toolexec._dumping import dump
+
         spent = {} if self._supervision is None else self._supervision.spent
         return dump(self._responses, DumpedTurn(self._turn, list(self._asks), dict(self._stopped_ids), spent))
 
@@ -64,6 +63,8 @@ class Dumps:
             ToolexecError: A call that is not answered is of a tool that is not among ``tools``; and what
                 making a Context raises.
         """
+        from toolexec._restoring import load
+
         context = cls(tools, **options)
         context._responses, turn = load(dumped, context._bind, context._provider)
         context._turn, context._asks, context._stopped_ids = turn.number, turn.asks, turn.stopped_ids

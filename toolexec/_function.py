@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolexec._by_hand import ByHand
-from toolexec._call_state import CallState
-from toolexec._clock import MONOTONIC
 from toolexec._declared import Schema, declare, declare_all
 from toolexec._definition import Definition
-from toolexec._discovery import isolated_names
 from toolexec._errors import DeclarationError
-from toolexec._formats import declarer
-from toolexec._hook import run_hook
-from toolexec._launch import launch_one
 from toolexec._registry import Registry
 from toolexec._runner import Factory, resolve
 from toolexec._signature import EMPTY, Param
@@ -226,6 +221,8 @@ class Function(ByHand, Registry):
             provider: As there.
             strict: Whether the model is to be held to the schema, where the provider can do that.
         """
+        from toolexec._formats import declarer  # see _launcher
+
         declared: dict[str, Any] = declarer(provider, strict=strict).adapt_function(self)
         return declared
 
@@ -274,13 +271,15 @@ class Function(ByHand, Registry):
     @staticmethod
     def isolated() -> tuple[str, ...]:
         """Names of the installed strategies that run a call outside this process's memory."""
+        from toolexec._discovery import isolated_names  # see _launcher
+
         return isolated_names()
 
     # Running it
 
     def call(self) -> Return:
         """Run the call here and now, on this thread, and answer it; nobody is asked whether it may."""
-        return launch_one(self, "sequential", supervised=False).wait(block_loop=True)
+        return _launcher()(self, "sequential", supervised=False).wait(block_loop=True)
 
     def task(
         self,
@@ -300,7 +299,7 @@ class Function(ByHand, Registry):
         Raises:
             UnknownStrategy, StrategyUnavailable: Nothing was started.
         """
-        return launch_one(self, strategy, call_timeout=timeout, on_progress=on_progress)
+        return _launcher()(self, strategy, call_timeout=timeout, on_progress=on_progress)
 
     def interrupt(self, reason: str = "interrupted") -> None:
         """Ask the call to stop, if it is in flight: then this is ``task.interrupt``.
@@ -316,6 +315,10 @@ class Function(ByHand, Registry):
         runner = self._runner if self._runner is not None else self._definition.source
         if runner is None or isinstance(runner, type | Factory):
             return
+        from toolexec._call_state import CallState  # see _launcher
+        from toolexec._clock import MONOTONIC
+        from toolexec._hook import run_hook
+
         run_hook(CallState(self._id, self.name, MONOTONIC, runner=runner), self._definition.loop)
 
     # How it stands
@@ -370,6 +373,14 @@ class Function(ByHand, Registry):
     def __reduce__(self) -> Any:
         # A worker needs the tool, never the state of a call.
         return _rebuild, (self._definition.parts(), self._id, self.arguments)
+
+
+@functools.cache  # an import statement in its place would cost every call
+def _launcher() -> Callable[..., Task]:
+    """What starts calls, loaded by the first: who only declares tools does without, and without what it imports."""
+    from toolexec._launch import launch_one
+
+    return launch_one
 
 
 def _unchanged(declared: T) -> T:

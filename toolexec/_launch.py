@@ -13,7 +13,7 @@ from toolexec._call_state import Ask, CallState
 from toolexec._claim import claim, unclaim
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
-from toolexec._deadline import check_limit, start_group_clock
+from toolexec._deadline import start_group_clock
 from toolexec._discovery import chosen, shared
 from toolexec._group import LIVE, Group
 from toolexec._here import CURRENT
@@ -25,6 +25,7 @@ from toolexec._outcome import Outcome
 from toolexec._owning import abort
 from toolexec._strategy import Place, Strategy, check_window
 from toolexec._task import Task
+from toolexec._time_limits import check_limit
 from toolexec._tracer import Tracer, Tracing, current_tracing
 
 if TYPE_CHECKING:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from toolexec._json import is_list, legal_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Image:
         media_type = _media_type(path)
         if not media_type.startswith("image/"):
             raise ValueError(f"{str(path)!r} is no picture by its name; write Image(data, 'image/...') or File.open")
-        return cls(Path(path).read_bytes(), media_type)
+        return cls(_path(path).read_bytes(), media_type)
 
     def __str__(self) -> str:
         return f"(an image, {self.media_type}, {len(self.data)} bytes, which cannot be shown here)"
@@ -73,7 +75,7 @@ class File:
         Raises:
             OSError: It cannot be read.
         """
-        return cls(Path(path).read_bytes(), _media_type(path), Path(path).name)
+        return cls(_path(path).read_bytes(), _media_type(path), _path(path).name)
 
     def __str__(self) -> str:
         return f"(the file {self.name!r}, {self.media_type}, {len(self.data)} bytes, which cannot be shown here)"
@@ -106,7 +108,13 @@ def _legal(part: Any) -> Part:
     return replace(part, name=legal_text(part.name)) if type(part) is File else part
 
 
+def _path(path: str | Path) -> Path:
+    from pathlib import Path  # few programs open a file here, and loading it takes longer than this module
+
+    return Path(path)
+
+
 def _media_type(path: str | Path) -> str:
     import mimetypes  # it reads the system's tables; few tools need it
 
-    return mimetypes.guess_type(Path(path).name)[0] or "application/octet-stream"
+    return mimetypes.guess_type(_path(path).name)[0] or "application/octet-stream"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -201,6 +200,8 @@ class Provider(ABC):
         kept = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)
         if not re.match(r"[a-zA-Z_]", kept):  # Google's begin with one of these
             kept = f"_{kept}"
+        import hashlib  # few names need it, and it loads all of OpenSSL
+
         tail = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
         return f"{kept[: self.most_name_chars - 9]}_{tail}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
@@ -46,6 +45,8 @@ def backtrace(exc: BaseException) -> list[str]:
     foreign = _as_foreign(exc)
     if foreign is not None and foreign.traceback_text:
         return foreign.traceback_text.splitlines()
+    import traceback  # logging, without which no call runs, has loaded it; declaring tools needs neither
+
     try:
         return "".join(traceback.format_exception(exc)).splitlines()
     except BaseException as broken:  # noqa: BLE001 - formatting calls the exception's own code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,13 +35,13 @@ class Supervision:
 
     def __init__(
         self,
-        *,
         intercept: Any,
         confirm: Any,
         on_confirm: Any,
         budget: Any,
         guard: Any,
         retry: Any,
+        *,
         tools: Iterable[str],
         history: bool,
     ) -> None:
@@ -98,22 +97,6 @@ class Supervision:
         return function.name in self._names or any(predicate(function) for predicate in self._predicates)
 
 
-def supervision(tools: Iterable[str], *, history: bool, **options: Any) -> Supervision | None:
-    """What these options amount to, or None if nobody has a say.
-
-    Args:
-        tools: The names of the Context's tools.
-        history: Whether it keeps the calls of a turn.
-        **options: See there.
-
-    Raises:
-        DeclarationError: One of them is not what it takes.
-    """
-    if all(given is None or given is False for given in options.values()):
-        return None
-    return Supervision(**options, tools=tools, history=history)
-
-
 def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:
     takes = "it takes names of tools, and functions that judge a call"
     try:
@@ -134,6 +117,8 @@ def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequen
 
 def _check_tool(option: str, name: str, tools: Sequence[str]) -> None:
     if name not in tools:  # a limit that is written wrong would be none
+        import difflib  # only a mistake needs it
+
         close = difflib.get_close_matches(name, tools, 1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         there = ", ".join(tools) or "none"

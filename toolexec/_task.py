@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from toolexec._call_state import Ask, check_reason
 from toolexec._control import CONTROL
 from toolexec._ctrl_c import REASON
-from toolexec._deadline import NO_LIMITS, start_clock
+from toolexec._deadline import start_clock
 from toolexec._errors import Interrupt, WaitTimeout
 from toolexec._events import Output, Started
 from toolexec._here import CURRENT
 from toolexec._ladder import ask_all, bar, climb, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form, settled
+from toolexec._time_limits import NO_LIMITS
 from toolexec._tracer import CallTrace
 from toolexec._waiting import Wakers, check_timeout, wake_all
 

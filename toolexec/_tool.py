@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import sys
@@ -112,6 +111,8 @@ def _warn_of_misspelt(cls: type[Tool]) -> None:
     for name, value in vars(cls).items():
         if name.startswith("_") or name in ours or callable(value) or hasattr(value, "__get__"):
             continue
+        import difflib  # few classes have attributes of their own
+
         close = difflib.get_close_matches(name, ours, n=1, cutoff=0.9)
         if close and name != f"{close[0]}s":  # ``resources``, say, is likely another thing
             warnings.warn(

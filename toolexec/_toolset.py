@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MethodType
@@ -97,6 +96,8 @@ class Toolset:
     def _fake(self, name: str, given: Any) -> Function:
         known = self.functions.get(name)
         if known is None:
+            import difflib  # only a mistake needs it
+
             close = difflib.get_close_matches(name, self.functions, 1)
             meant = f" (did you mean {close[0]!r}?)" if close else ""
             there = ", ".join(self.functions) or "none"

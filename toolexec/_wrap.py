@@ -8,13 +8,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from toolexec._arguments import Plain
-from toolexec._deadline import check_limit
 from toolexec._definition import Definition
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
 from toolexec._likeness import bare_function, dress, signature_of
 from toolexec._runner import entry
 from toolexec._strategy import Strategy
+from toolexec._time_limits import check_limit
 from toolexec._waiting import refuse_running_loop
 
 if TYPE_CHECKING:

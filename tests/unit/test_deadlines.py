@@ -9,7 +9,7 @@ import pytest
 
 import toolexec as tx
 from toolexec._control import CONTROL
-from toolexec._deadline import NO_LIMITS, TimeLimits
+from toolexec._time_limits import NO_LIMITS, TimeLimits
 from toolexec.testing import FakeJob, FakeStrategy, ManualClock
 
 GRACE = 2.0

@@ -6,7 +6,6 @@ The rules are those of https://docs.aws.amazon.com/bedrock/latest/APIReference/A
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -236,6 +235,8 @@ def _content(part: Part, place: str) -> dict[str, Any]:
         return {"image": {"format": kind, "source": {"bytes": part.data}}}
     if part.media_type not in _DOCUMENTS:
         return {"text": str(part)}
+    import hashlib  # few results have a document, and it loads all of OpenSSL
+
     # Its names take few characters, one blank in a row, and no two are the same in one conversation.
     name = re.sub(r"[^a-zA-Z0-9()\[\]-]+", " ", part.name)[:180].strip() or "file"
     name = f"{name} {hashlib.sha256(place.encode()).hexdigest()[:8]}"
