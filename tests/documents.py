@@ -13,6 +13,29 @@ def examples_in(text: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+# Has an example that receives call dicts receive a response of a provider instead.
+_AS_RESPONSES = """
+import toolexec as tx
+from toolexec.testing import response
+
+_receive = tx.Context.receive
+
+
+def _received(self, calls):
+    asked = [(call["name"], call.get("arguments") or {{}}, call.get("id", f"c{{n}}")) for n, call in enumerate(calls)]
+    return _receive(self, response({provider!r}, asked))
+
+
+tx.Context.receive = _received
+"""
+
+
+def as_responses(example: str, provider: str) -> str:
+    """The example, its calls received as a response of a provider."""
+    assert "ctx.receive(" in example
+    return _AS_RESPONSES.format(provider=provider) + example
+
+
 def run_example(example: str, folder: Path) -> None:
     """Run an example as a script of its own, without a warning; its assertions have to hold."""
     script = folder / "example.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolexec._binding import bind_call
+from toolexec._binding import bind_call, own_arguments
 from toolexec._deciding import Undecided, decide
 from toolexec._discovery import shared
 from toolexec._loop_kind import running_loop
@@ -68,11 +68,12 @@ class Admission:
         retry = self._retry(function, strategy)
         if retry is not None or function.intercept is not None:
             task._steps = Steps(task, strategy, place, retry)
+        unreadable = None if function.intercept is None else own_arguments(function)
         if self.answer is not None:
             return self.answer
         if self._decided or (self._stopped is not None and self._stopped(function) is not None):
             return bind_call(task, strategy, parent)
-        made = decide(task, strategy, parent, self._supervision, self._warning())
+        made = decide(task, strategy, parent, self._supervision, self._warning(), unreadable)
         if not isinstance(made, Undecided):
             return made
         steps = task._steps = task._steps or Steps(task, strategy, place, retry)

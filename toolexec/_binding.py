@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolexec._arguments import Plain
+from toolexec._arguments import Plain, copied
 from toolexec._call_state import CallState
 from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, UnsendableError
 from toolexec._inject import Sources, injected_into, makes, with_made
@@ -45,9 +45,7 @@ def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit 
     """Hold a call to its tool's parameters; or the outcome that refuses it."""
     function = task.function
     if function._definition.source is None or strategy is None:
-        return Outcome(
-            "unknown_tool", function.unavailable().value, exception=NoSuchToolError(f"no tool named {function.name!r}")
-        )
+        return _unknown(function)
     call = CallState(function._id, function._definition.name, task._group._clock, parent=parent)
     try:
         fill = _fill(task, strategy, call)
@@ -60,6 +58,32 @@ def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit 
         return _raised(exc, parent)
 
 
+def own_arguments(function: Function) -> Outcome | None:
+    """Give a call arguments of its own, decoded, for those to see and change who supervise it.
+
+    Returns:
+        The outcome of a call whose arguments cannot be read.
+    """
+    if isinstance(function.arguments, Plain):
+        return None
+    try:
+        function.arguments = function._parameters.read(function.arguments)
+    except ArgumentsError as exc:
+        return _unknown(function) if function._definition.source is None else Outcome("bad_arguments", exception=exc)
+    return None
+
+
+def named_arguments(function: Function, fitting: Fit) -> dict[str, Any]:
+    """What the body of a call is given of the model's, by name, in containers of its own."""
+    named: dict[str, Any] = copied(function._parameters.named(fitting.args, fitting.kwargs))
+    return named
+
+
+def _unknown(function: Function) -> Outcome:
+    missing = NoSuchToolError(f"no tool named {function.name!r}")
+    return Outcome("unknown_tool", function.unavailable().value, exception=missing)
+
+
 def _raised(exc: BaseException, parent: CallState | None) -> Outcome:
     # An Interrupt here is for the call whose body starts this one, and not this one's fault.
     if isinstance(exc, KeyboardInterrupt) or (isinstance(exc, Interrupt) and parent is not None and parent.asked):
@@ -67,9 +91,11 @@ def _raised(exc: BaseException, parent: CallState | None) -> Outcome:
     return Outcome("raised", exception=exc)
 
 
-def bind_call(task: Task, strategy: Strategy | None, parent: CallState | None) -> Job | Outcome:
-    """A job for the call, or the outcome that refuses it."""
-    fitting = fit(task, strategy, parent)
+def bind_call(
+    task: Task, strategy: Strategy | None, parent: CallState | None, fitting: Fit | Outcome | None = None
+) -> Job | Outcome:
+    """A job for the call, or the outcome that refuses it; what ``fit`` gave may be handed in."""
+    fitting = fitting or fit(task, strategy, parent)
     if isinstance(fitting, Outcome):
         return fitting
     function = task.function

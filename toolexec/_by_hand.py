@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 class ByHand:
     """What a Function has for it."""
 
-    __slots__ = ("_ahead", "_cancelled", "_claimed", "_claims", "_return", "_task")
+    __slots__ = ("_ahead", "_cancelled", "_claimed", "_claims", "_refusal", "_return", "_task")
 
     _ahead: bool  # started before its response had ended, and not yet in the Group of that
     _cancelled: bool
     _claimed: bool
     _claims: Claims
+    _refusal: Return  # the last that was made by hand; not there before
     _return: Return | None
     _task: Task | None
 
@@ -52,6 +53,7 @@ class ByHand:
             self._task.interrupt(reason)
         value = cancelled_form(reason, **extra)
         ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)
+        self._refusal = ret
         if not self._claimed and self._return is None:
             self._return = ret
         return ret

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import types
 from collections.abc import Mapping
@@ -54,16 +55,20 @@ class Intercept:
         """Look at a call that is about to run; the first of its steps, before its tool is made.
 
         It runs on the thread that starts the call.  May be async: then it is awaited in the caller's
-        loop, or else in the background, before the body starts wherever that runs.  To change what the tool
-        gets, set ``function.arguments``; they are validated after this.
+        loop, or else in the background, before the body starts wherever that runs.
+
+        ``function.arguments`` is the call's own dict here, whatever the provider sent.  To change what the
+        tool gets, change it, or set another; what counts is validated after this.  The response and the history
+        keep what the model sent.  About a call whose arguments cannot be read nobody is asked.
 
         Args:
             *args: Nothing; it is called with keywords.
             **kwargs: ``function``, the call; and the ``options``.
 
         Returns:
-            None lets the call go on.  A Return (``function.return_(value)``, ``function.deny(reason)``)
-            answers it, and ``DEFER`` puts it off; the tool does not run.  Anything else, and raising,
+            None lets the call go on, unless it was refused by hand (``function.deny``, ``cancel``) meanwhile.
+            A Return (``function.return_(value)``, ``function.deny(reason)``) answers it, and ``DEFER`` puts
+            it off; the tool does not run.  Anything else, and raising,
             is taken for a mistake: the call is ``denied``.
         """
         return None
@@ -99,6 +104,12 @@ def check_intercept(given: Any) -> Any:
             f"intercept is {given!r}: it takes a class with a classmethod call(cls, *, function), such as a subclass "
             "of tx.Intercept"
         )
+    if not any(_overrides(given, method) for method in ("call", "after")):
+        own = ", ".join(_own_methods(given)) or "nothing else either"
+        raise DeclarationError(
+            f"intercept {name!r} has neither a call nor an after of its own, and would let everything through; it has: "
+            f"{own} (a call runs before the tool, an after sees its Return)"
+        )
     if isinstance(given, type):
         for method in ("call", "after"):
             if isinstance(inspect.getattr_static(given, method, None), types.FunctionType):
@@ -113,6 +124,25 @@ def check_intercept(given: Any) -> Any:
     if not isinstance(options, Mapping):
         raise DeclarationError(f"intercept {name!r}: options is {options!r}; it takes a dict of keywords")
     return given
+
+
+def _overrides(given: Any, method: str) -> bool:
+    return inspect.getattr_static(given, method, None) is not Intercept.__dict__[method]
+
+
+def _own_methods(given: Any) -> list[str]:
+    """What it has that may be meant for one of ours, the likeliest first."""
+    kind: type[Any] = given if isinstance(given, type) else type(given)
+    mine = {
+        name: value for base in kind.__mro__ if base not in (Intercept, object) for name, value in vars(base).items()
+    }
+    names = [name for name, value in mine.items() if callable(value) or isinstance(value, classmethod | staticmethod)]
+    return sorted((name for name in names if name == "__call__" or not name.startswith("__")), key=_unlike)
+
+
+def _unlike(name: str) -> float:
+    bare = name.strip("_").lower()
+    return -max(difflib.SequenceMatcher(None, bare, word).ratio() for word in ("call", "before", "after"))
 
 
 def name_of(given: Any) -> str:

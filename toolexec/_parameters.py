@@ -31,6 +31,7 @@ class Parameters:
     """
 
     __slots__ = (
+        "_defaults",
         "_expected",
         "_filled",
         "_flat",
@@ -67,6 +68,7 @@ class Parameters:
         self._taken = {param.name for param in self.injected}.union(*(param.closed for param in rests))
         self._names = {param.name for param in sent if param.kind is not VAR_KEYWORD}
         self._positional = [(param.name, _maker(param)) for param in params if param.kind is POSITIONAL_ONLY]
+        self._defaults = {param.name: param.default for param in sent if param.default is not EMPTY}
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
@@ -98,7 +100,25 @@ class Parameters:
                     return self._arranged(self._quick.passed.validate_python(sent, strict=True), fill)
             except ValueError:  # pydantic's; it is looked at more closely
                 pass
-        return self.validate(parse(sent, hidden if self._secret or self._secret_rest else excerpt), fill)
+        return self.validate(parse(sent, self._show), fill)
+
+    def read(self, raw: object) -> dict[str, Any]:
+        """What a model sent, parsed and not yet validated; it shares no container with that.
+
+        Raises:
+            ArgumentsError: It is not a JSON object, or beyond a limit.
+        """
+        return parse(raw, self._show).values
+
+    @property
+    def _show(self) -> Callable[[str], str]:
+        return hidden if self._secret or self._secret_rest else excerpt
+
+    def named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What a body is given that is a model's to send, by name, the defaults of what was left out included."""
+        given = {**dict(zip((name for name, _ in self._positional), args, strict=False)), **kwargs}
+        engine = {param.name for param in self.injected}
+        return {**self._defaults, **{name: value for name, value in given.items() if name not in engine}}
 
     def validate(self, arguments: Arguments, fill: Mapping[str, Any] | None = None) -> tuple[list[Any], dict[str, Any]]:
         """Arguments for the body, by position and by keyword.

@@ -94,7 +94,17 @@ class Supervision:
 
     def confirms(self, function: Function) -> bool:
         """Whether a call has to be confirmed; raises what a predicate raises."""
-        return function.name in self._names or any(predicate(function) for predicate in self._predicates)
+        return function.name in self._names or any(_judged(predicate, function) for predicate in self._predicates)
+
+
+def _judged(predicate: Callable[[Function], object], function: Function) -> object:
+    said: Any = predicate(function)
+    if inspect.isawaitable(said):  # which would count as yes, and never be awaited
+        close = getattr(said, "close", None)
+        if close is not None:
+            close()
+        raise TypeError(f"confirm has {predicate!r}, which gave a {class_name(said)}; what may be async is on_confirm")
+    return said
 
 
 def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import toolexec as tx
-from documents import examples_in, run_example
+from documents import as_responses, examples_in, run_example
 from toolexec._return import STATUSES
 from toolexec.lowlevel import usable_cpus
 
@@ -25,6 +25,12 @@ def test_the_readme_has_examples() -> None:
 def test_example_runs(number: int, tmp_path: Path) -> None:
     """Each example is a script that runs by itself, without a warning, and whose assertions hold."""
     run_example(EXAMPLES[number], tmp_path)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_the_example_of_supervising_runs_for_the_responses_of_a_provider(provider: str, tmp_path: Path) -> None:
+    (example,) = [example for example in EXAMPLES if "on_confirm=" in example]
+    run_example(as_responses(example, provider), tmp_path)
 
 
 def test_the_table_of_defaults_is_the_codes() -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 import toolexec as tx
-from documents import examples_in, run_example, table_after
+from documents import as_responses, examples_in, run_example, table_after
 
 PAGE = (Path(__file__).parents[2] / "docs" / "supervising.md").read_text(encoding="utf-8")
 EXAMPLES = examples_in(PAGE)
@@ -22,6 +22,16 @@ STATUSES = table_after(PAGE, "<!-- table: statuses -->")
 def test_example_runs(number: int, tmp_path: Path) -> None:
     assert 6 == len(EXAMPLES)
     run_example(EXAMPLES[number], tmp_path)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("number", range(6))
+def test_example_runs_for_the_responses_of_a_provider(number: int, provider: str, tmp_path: Path) -> None:
+    """One sends arguments as text, the other as an object: who supervises need not know."""
+    example = EXAMPLES[number]
+    if 'message["content"]' in example:  # it shows messages as OpenAI's API takes them
+        example = example.replace("ctx.messages()", 'ctx.messages("openai")')
+    run_example(as_responses(example, provider), tmp_path)
 
 
 def words(cell: str) -> list[str]:

@@ -100,6 +100,38 @@ class OddOptions:
         return None
 
 
+class Misspelt(tx.Intercept):
+    @classmethod
+    def explain(cls) -> None: ...
+
+    @classmethod
+    def before(cls, *, function: tx.Function) -> Any:
+        return function.deny()
+
+
+@pytest.mark.parametrize("given", [tx.Intercept, tx.Intercept(), Misspelt, Misspelt()])
+def test_an_intercept_that_would_let_everything_through_is_refused(given: Any) -> None:
+    with pytest.raises(tx.DeclarationError, match=r"neither a call nor an after of its own.*it has: ") as refused:
+        tx.Context(intercept=given)
+
+    named = str(refused.value).partition("it has: ")[2]
+    assert named.startswith(
+        "nothing else" if type(given) is tx.Intercept or given is tx.Intercept else "before, explain"
+    )
+
+
+def test_an_intercept_may_look_at_the_end_alone() -> None:
+    class Hides(tx.Intercept):
+        @classmethod
+        def after(cls, *, function: tx.Function, ret: tx.Return) -> tx.Return:
+            return function.return_("hidden")
+
+    ctx = tx.Context(tools=[add], intercept=Hides, strategy="sequential")
+    ctx.receive([{"id": "c1", "name": "add", "arguments": {"a": 1, "b": 2}}])
+
+    assert ["hidden"] == [ret.value for ret in ctx.wait()]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [(NeedsInstance, "@classmethod"), (AsyncAfter, "after is async"), (OddOptions, "takes a dict of keywords")],
