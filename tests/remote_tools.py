@@ -244,6 +244,12 @@ class HoldsLock(Exception):
         self.lock = threading.Lock()
 
 
+class AdviceWithLock(tx.ToolError):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
 class RefusesToLoad:
     """Pickles, and fails where it is loaded."""
 
@@ -270,6 +276,8 @@ def raise_kind(kind: str) -> None:
         raise ExitsOnLoad("ouch")
     if kind == "holds a lock":
         raise HoldsLock("locked in")
+    if kind == "advice with a lock":
+        raise AdviceWithLock("take another day")
     if kind == "local class":
 
         class Local(Exception):

@@ -21,6 +21,7 @@ whatever the tool itself raised:
     |-- DeadlineExceeded (TimeoutError)      status ``timeout``
     |-- WorkerLost (RuntimeError)            status ``lost``
     `-- ForeignError                         a worker's exception that cannot be rebuilt here
+        `-- ForeignToolError (ToolError)     likewise, of one that a tool wrote for the model
 
 ``ToolError`` is for tools to raise.  ``Interrupt`` stands apart: it is a BaseException,
 so that a tool's ``except Exception`` does not swallow a request to stop.
@@ -171,6 +172,10 @@ class ForeignError(ToolexecError):
 
 class ToolError(Exception):
     """For tools to raise: its text goes to the model verbatim."""
+
+
+class ForeignToolError(ForeignError, ToolError):
+    """Stands for a ``ToolError`` whose own class could not be rebuilt, so that its text stays for the model."""
 
 
 class Interrupt(BaseException):

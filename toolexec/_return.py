@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from toolexec._errors import ForeignError, ToolFailed
+from toolexec._errors import ForeignError, ForeignToolError, ToolError, ToolFailed
 from toolexec._json import class_name, encode, legal_text, to_plain
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._parts import parts_of
@@ -244,8 +244,10 @@ def frameless(exc: BaseException) -> BaseException:
     try:
         light = copy.copy(exc)
     except Exception:  # noqa: BLE001 - copying runs the exception's own code
-        return ForeignError(type(exc).__name__, describe(exc))
-    if light is exc:
-        return ForeignError(type(exc).__name__, describe(exc))
+        light = exc
+    # Its constructor may take its own text for another parameter, and make another text of it.
+    if light is exc or type(light) is not type(exc) or describe(light) != describe(exc):
+        kind = ForeignToolError if issubclass(type(exc), ToolError) else ForeignError
+        return kind(type_name(exc), describe(exc))
     light.__cause__ = light.__context__ = None
     return light.with_traceback(None)

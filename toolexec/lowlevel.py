@@ -8,6 +8,7 @@ from toolexec._beside import join_beside, run_beside, start_beside
 from toolexec._call_state import Ask, CallState, Progress
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import catch_up
+from toolexec._errors import ForeignToolError
 from toolexec._hook import arun_hook, run_hook
 from toolexec._inject import Given
 from toolexec._invoke import Awaiting, perform
@@ -33,6 +34,7 @@ __all__ = [
     "CallState",
     "Clock",
     "Factory",
+    "ForeignToolError",
     "Given",
     "Job",
     "LoopKind",

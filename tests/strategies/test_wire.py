@@ -329,6 +329,16 @@ class TestExceptions:
         assert text == str(exc)
         assert (name, text) == (form["type"], form["message"])
 
+    def test_what_a_tool_has_written_for_the_model_stays_that(self) -> None:
+        exc, form = self.carried(self.raised(remote_tools.raise_kind, "advice with a lock"))
+
+        assert isinstance(exc, tx.ForeignError)
+        assert isinstance(exc, tx.ToolError)
+        assert ("AdviceWithLock", "take another day") == (exc.type_name, str(exc)) == (form["type"], form["message"])
+        again, _ = self.carried(exc)
+        assert type(again) is type(exc)
+        assert "raise_kind" in exc.traceback_text
+
     def test_cause_note_and_traceback_survive(self) -> None:
         exc, form = self.carried(self.raised(remote_tools.raise_chain))
 

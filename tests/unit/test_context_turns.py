@@ -213,6 +213,32 @@ def test_an_exception_that_cannot_be_copied_is_stood_for() -> None:
     assert ("Stubborn", "no copies") == (exception.type_name, str(exception))
 
 
+class Full(tx.ToolError):
+    """Written for the model; the constructor takes something else than it hands on."""
+
+    def __init__(self, day: str) -> None:
+        super().__init__(f"{day} is full")
+
+
+def test_what_a_tool_has_written_for_the_model_is_read_by_it_after_the_turn_too() -> None:
+    @tx.tool
+    def book() -> None:
+        raise Full("Monday")
+
+    ctx = tx.Context([book], reveal="type", strategy="sequential")
+    ctx.receive([{"id": "1", "name": "book"}]).wait()
+    told = ctx.messages()
+    assert "Monday is full" in told[0]["content"]
+    for _ in range(2):
+        ctx.next_turn()
+        assert told == ctx.messages()
+
+    exception = ctx.returns[0].exception
+    assert isinstance(exception, tx.ForeignError)
+    assert isinstance(exception, tx.ToolError)
+    assert ("Full", "Monday is full") == (exception.type_name, str(exception))
+
+
 def test_without_a_history_settled_calls_are_forgotten_and_pending_ones_are_not() -> None:
     ctx = tx.Context([a], strategy="sequential", history=False)
     ctx.receive([{"id": "1", "name": "a", "arguments": {"x": 1}}])

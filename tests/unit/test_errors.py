@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 import toolexec as tx
+from toolexec.lowlevel import ForeignToolError
 
 ERRORS: list[tx.ToolexecError] = [
     tx.DeclarationError("d"),
@@ -23,6 +24,7 @@ ERRORS: list[tx.ToolexecError] = [
     tx.DeadlineExceeded("the limit of 3 s of tool 'x'"),
     tx.WorkerLost("gone", pid=7, signal=9),
     tx.ForeignError("pkg.Odd", "odd", "Traceback ...\nOdd: odd"),
+    ForeignToolError("pkg.Full", "full", "Traceback ...\nFull: full"),
 ]
 
 
@@ -42,6 +44,7 @@ ERRORS: list[tx.ToolexecError] = [
         (tx.DeadlineExceeded, TimeoutError),
         (tx.WorkerLost, RuntimeError),
         (tx.ForeignError, Exception),
+        (ForeignToolError, tx.ToolError),
     ],
 )
 def test_every_error_has_the_root_and_a_builtin_above_it(error: type[Exception], builtin: type[Exception]) -> None:

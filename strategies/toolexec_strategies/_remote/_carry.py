@@ -7,8 +7,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from toolexec import ForeignError, UnsendableError
-from toolexec.lowlevel import Given, Outcome, Parcel, Progress, error_form
+from toolexec import ForeignError, ToolError, UnsendableError
+from toolexec.lowlevel import ForeignToolError, Given, Outcome, Parcel, Progress, error_form
 from toolexec_strategies._remote._carried import Value, put_in_place
 from toolexec_strategies._remote._culprit import find_culprit, runner_name, type_name
 from toolexec_strategies._remote._exceptions import flatten, rebuild
@@ -97,7 +97,8 @@ def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint
         raised = outcome.exception
         assert raised is not None  # nothing else in there can fail
         form = error_form(raised)
-        stand_in = ForeignError(form["type"], form["message"], "\n".join(form["backtrace"]))
+        kind = ForeignToolError if issubclass(type(raised), ToolError) else ForeignError
+        stand_in = kind(form["type"], form["message"], "\n".join(form["backtrace"]))
         return _pack_failure(Outcome(outcome.status, exception=stand_in, reason=outcome.reason), None)
 
 

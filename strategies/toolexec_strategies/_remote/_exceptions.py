@@ -7,8 +7,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from toolexec import ForeignError
-from toolexec.lowlevel import backtrace, describe
+from toolexec import ForeignError, ToolError
+from toolexec.lowlevel import ForeignToolError, backtrace, describe
 
 # Frames of one traceback that are rebuilt; each costs the host 20 us, and a recursion error has a
 # thousand.  The formatted text that travels beside has them all.
@@ -28,6 +28,7 @@ class Node(TypedDict):
         pickled: What gives the exception itself, or None where nothing does.
         bare: How to build it without its constructor, where its own pickle does not.
         type_name: Its class's name.
+        is_tool_error: Whether it is a ``ToolError``.
         message: Its text.
         text: Its formatted traceback; "" for the first one of a tree, whose text travels elsewhere.
         lines: Its traceback.
@@ -41,6 +42,7 @@ class Node(TypedDict):
     pickled: bytes | None
     bare: bytes | None
     type_name: str
+    is_tool_error: bool
     message: str
     text: str
     lines: list[Line]
@@ -85,6 +87,7 @@ def flatten(exc: BaseException, dumps: Callable[[Any], bytes], loads: Callable[[
                 pickled=pickled,
                 bare=bare,
                 type_name=type(one).__name__,
+                is_tool_error=issubclass(type(one), ToolError),
                 message=describe(one),
                 text="" if one is exc else "\n".join(backtrace(one)),
                 lines=_lines(one),
@@ -193,7 +196,8 @@ def _one(node: Node, members: list[BaseException], text: str) -> BaseException:
     except BaseException:  # noqa: BLE001 - what runs here is the tool's class; it must not end the reader
         pass
     # Of a group that cannot be rebuilt the members are in the text.
-    return ForeignError(node["type_name"], node["message"], text)
+    kind = ForeignToolError if node["is_tool_error"] else ForeignError
+    return kind(node["type_name"], node["message"], text)
 
 
 def _lines(exc: BaseException) -> list[Line]:
