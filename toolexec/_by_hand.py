@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolexec._deferred import is_deferred
+from toolexec._outcome import Outcome
 from toolexec._return import Return, cancelled_form, error_form
 
 if TYPE_CHECKING:
@@ -30,9 +32,10 @@ class ByHand:
         def id(self) -> str | None: ...
         @property
         def name(self) -> str: ...
+        def _settle_deferred(self, answer: Outcome) -> Return: ...
 
     def return_(self, value: Any) -> Return:
-        """A Return of this call with ``value``."""
+        """A Return of this call with ``value``; it settles nothing by itself, see ``Context.record`` and ``answer``."""
         return Return(id=self.id, name=self.name, value=value)
 
     def error(self, exc: BaseException, **extra: Any) -> Return:
@@ -43,15 +46,21 @@ class ByHand:
     def cancel(self, reason: str = "function call cancelled", **extra: Any) -> Return:
         """A Return that says the call was cancelled; the call is no longer pending.
 
-        One in flight is interrupted as well; whichever answer comes first is the call's.
+        One in flight is interrupted as well; whichever answer comes first is the call's.  One that is
+        deferred is settled: this is its Return, and nobody can approve it any more.
+
+        Raises:
+            ToolexecError: It was deferred, and somebody else has settled it at this moment.
         """
         return self._answer_cancelled(reason, "cancelled", **extra)
 
     def _answer_cancelled(self, reason: str, status: Literal["cancelled", "denied", "budget"], **extra: Any) -> Return:
+        value = cancelled_form(reason, **extra)
+        if is_deferred(self):
+            return self._settle_deferred(Outcome(status, value, reason=reason))
         self._cancelled = True
         if self._task is not None and self._task.alive and not self._task._is_decided_here():
             self._task.interrupt(reason)
-        value = cancelled_form(reason, **extra)
         ret = Return(id=self.id, name=self.name, value=value, status=status, reason=reason)
         self._refusal = ret
         if not self._claimed and self._return is None:
@@ -59,7 +68,13 @@ class ByHand:
         return ret
 
     def deny(self, reason: str = "this call is not allowed", **extra: Any) -> Return:
-        """A Return that says the call was not allowed, for an intercept; the call is no longer pending."""
+        """A Return that says the call was not allowed, for an intercept; the call is no longer pending.
+
+        One that is deferred is settled, as by ``Context.deny``.
+
+        Raises:
+            ToolexecError: As for ``cancel``.
+        """
         return self._answer_cancelled(reason, "denied", **{**extra, "denied": True})
 
     def unavailable(self) -> Return:
@@ -68,7 +83,13 @@ class ByHand:
         return Return(id=self.id, name=self.name, value=value, status="unknown_tool")
 
     def budget_spent(self) -> Return:
-        """The in-band answer that says the model makes too many calls; the call is no longer pending."""
+        """The in-band answer that says the model makes too many calls; the call is no longer pending.
+
+        One that is deferred is settled.
+
+        Raises:
+            ToolexecError: As for ``cancel``.
+        """
         return self._answer_cancelled(
             "you are making too many tool calls",
             "budget",

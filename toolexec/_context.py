@@ -120,6 +120,7 @@ class Context(Conversation, Deferrals, Dumps):
             from toolexec._supervision import Supervision  # what a Context has no use for, it does not load
 
             self._supervision = Supervision(*supervising, tools=self.functions, history=history)
+        self._put_off: dict[int, Function] = {}
         self._tracer = tracer
         tracing = None if tracer is None else Tracing(tracer)
         self._launching: dict[str, Any] = {
@@ -128,6 +129,7 @@ class Context(Conversation, Deferrals, Dumps):
             "context": self,
             "stopped": self._stop_reason,
             "supervision": self._supervision,
+            "note": self._note,
         }
         self._asks: list[str] = []  # why this turn was interrupted; the first counts
         self._stopped_ids: dict[str, str] = {}  # why the calls with these ids were
@@ -221,7 +223,7 @@ class Context(Conversation, Deferrals, Dumps):
     ) -> Task:
         """Start one call at once: for servers, and for calls that arrive one by one.
 
-        It belongs to no response: ``wait`` and ``messages`` leave it out.
+        It belongs to no response: ``wait`` and ``messages`` leave it out.  ``deferred`` has it while it is.
 
         Args:
             call: A call dict, or a Function.

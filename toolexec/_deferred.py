@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from toolexec._errors import ToolexecError
 
 if TYPE_CHECKING:
+    from toolexec._by_hand import ByHand
     from toolexec._function import Function
 
 
-def is_deferred(function: Function) -> bool:
+def is_deferred(function: Function | ByHand) -> bool:
     """Whether a call waits for somebody to settle it."""
     return function._return is not None and function._return.status == "deferred"
 
@@ -41,7 +42,9 @@ def the_deferred(calls: Iterable[Function], which: str | Function) -> Function:
     if of_that_id:
         raise ToolexecError(f"the call with the id {which!r} is not deferred{_stands(of_that_id[-1])}")
     waiting = ids_of(function for function in calls if is_deferred(function))
-    raise ToolexecError(f"no call has the id {which!r}; deferred are: {waiting or 'none'}")
+    raise ToolexecError(
+        f"no call has the id {which!r}; deferred are: {waiting or 'none'} (a submitted one is known only while it is)"
+    )
 
 
 def ids_of(functions: Iterable[Function]) -> str:

@@ -130,3 +130,4 @@ class Dumped:
     version: int
     turn: DumpedTurn
     responses: list[DumpedResponse]
+    submitted: list[DumpedCall] = field(default_factory=list[DumpedCall])  # deferred, and of no response

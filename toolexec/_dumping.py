@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from toolexec._arguments import excerpt
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
     from toolexec._received import Received
 
 
-def dump(responses: Sequence[Received], turn: DumpedTurn) -> str:
+def dump(responses: Sequence[Received], submitted: Sequence[Function], turn: DumpedTurn) -> str:
     """All of it.
+
+    Args:
+        responses: What was received.
+        submitted: Calls of no response that were put off.
+        turn: What holds for the turn.
 
     Raises:
         ToolexecError: Something is in flight, or cannot be written down.
@@ -32,15 +38,21 @@ def dump(responses: Sequence[Received], turn: DumpedTurn) -> str:
         raise ToolexecError("a stream still goes on, which cannot be dumped; read it to its end, or break it off")
     running = [
         function
-        for response in responses
-        for function in response.functions
+        for function in chain(*(response.functions for response in responses), submitted)
         if function._return is None and not function.pending
     ]
     if running:
         raise ToolexecError(
-            f"calls in flight cannot be dumped: {listed(running)}; wait for them, or interrupt() them and then wait"
+            f"calls in flight cannot be dumped: {listed(running)}; wait for them (ctx.wait(), or await ctx.run()), "
+            "or interrupt() them and then wait"
         )
-    whole = Dumped(FORMAT, VERSION, turn, [_response(response) for response in responses])
+    whole = Dumped(
+        FORMAT,
+        VERSION,
+        turn,
+        [_response(response) for response in responses],
+        [_call(put_off, None) for put_off in submitted],
+    )
     return json.dumps(whole, default=_as_object)  # ASCII, so that it bears any encoding, lone surrogates too
 
 

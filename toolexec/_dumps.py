@@ -26,13 +26,17 @@ class Dumps:
     if TYPE_CHECKING:
 
         def __init__(self, tools: Iterable[Any] = (), **options: Any) -> None: ...
+        def _calls(self) -> Iterable[Function]: ...
+        def _deferrable(self) -> Iterable[Function]: ...
+        def _note(self, function: Function) -> None: ...
         def _bind(self, record: CallRecord, provider: Provider | None, model: str | None = None) -> Function: ...
 
     def dump(self) -> str:
         """The conversation as text, from which :meth:`restore` goes on, in another process perhaps, and days later.
 
         It is JSON, and holds arguments and results as they are: keep it as you keep those.  Meanwhile no
-        other thread may start calls.  Calls that were given to ``submit`` are not in it.
+        other thread may start calls.  Of the calls that were given to ``submit`` only those are in it that
+        were put off; the others are their Tasks', and no part of the conversation.
 
         Raises:
             ToolexecError: A call is in flight, or a stream goes on; or what an open call is to run with is
@@ -42,7 +46,11 @@ class Dumps:
         from toolexec._dumping import dump
 
         spent = {} if self._supervision is None else self._supervision.spent
-        return dump(self._responses, DumpedTurn(self._turn, list(self._asks), dict(self._stopped_ids), spent))
+        received = {id(function) for function in self._calls()}
+        submitted = [function for function in self._deferrable() if id(function) not in received]
+        return dump(
+            self._responses, submitted, DumpedTurn(self._turn, list(self._asks), dict(self._stopped_ids), spent)
+        )
 
     @classmethod
     def restore(cls, dumped: str | bytes | bytearray, tools: Iterable[Any] = (), **options: Any) -> Self:
@@ -66,7 +74,9 @@ class Dumps:
         from toolexec._restoring import load
 
         context = cls(tools, **options)
-        context._responses, turn = load(dumped, context._bind, context._provider)
+        context._responses, submitted, turn = load(dumped, context._bind, context._provider)
+        for function in submitted:
+            context._note(function)
         context._turn, context._asks, context._stopped_ids = turn.number, turn.asks, turn.stopped_ids
         if context._supervision is not None:
             context._supervision.next_turn(turn.spent)

@@ -18,6 +18,7 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from toolexec._outcome import Outcome
     from toolexec._parameters import Parameters
     from toolexec._return import Return
     from toolexec._task import Task
@@ -320,6 +321,11 @@ class Function(ByHand, Registry):
         from toolexec._hook import run_hook
 
         run_hook(CallState(self._id, self.name, MONOTONIC, runner=runner), self._definition.loop)
+
+    def _settle_deferred(self, answer: Outcome) -> Return:
+        from toolexec._launch import launch_deferred  # see _launcher
+
+        return launch_deferred(self, None, answer=answer, **self._launching).wait()
 
     # How it stands
 

@@ -24,6 +24,7 @@ from toolexec._waiting import Wakers, apark, check_timeout, refuse_running_loop,
 
 if TYPE_CHECKING:
     from toolexec._call_state import CallState
+    from toolexec._function import Function
     from toolexec._outcome import Outcome
     from toolexec._return import Return
     from toolexec._schedule import Entry, Window
@@ -62,6 +63,7 @@ class Group:
         self._stack: AsyncExitStack | None = None
         self._in_loop = False  # is the clock that of the caller's loop?
         self._context: object = None  # the Context it belongs to
+        self._note: Callable[[Function], None] | None = None  # is to hear of calls that are put off
         self._parent: CallState | None = None  # the call whose body made it
         self._undo: list[Callable[[], None]] = []  # timers, to be cancelled when all have settled
         self._pressed: list[BaseException] = []  # a Ctrl-C that ended a body, for whoever waits

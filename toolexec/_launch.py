@@ -14,7 +14,9 @@ from toolexec._claim import claim, unclaim
 from toolexec._clock import MONOTONIC, Clock
 from toolexec._control import CONTROL
 from toolexec._deadline import start_group_clock
+from toolexec._deferred import the_deferred
 from toolexec._discovery import chosen, shared
+from toolexec._errors import ToolexecError
 from toolexec._group import LIVE, Group
 from toolexec._here import CURRENT
 from toolexec._inject import check_injected
@@ -43,6 +45,20 @@ def launch_one(function: Function, choice: Any, **options: Any) -> Task:
     return launch([function], [choice if choice is not None else own], **function._launching, **options).tasks[0]
 
 
+def launch_deferred(function: Function, choice: Any, **options: Any) -> Task:
+    """Start, or answer, a call that was put off; of several who do so at once one does.
+
+    Raises:
+        ToolexecError: It is not deferred, or somebody else was sooner; nothing was started.
+    """
+    behind = function._task
+    the_deferred((), function)  # after the look at its Task: another one is there only once the Return is taken away
+    tasks = launch([function], [choice], once=True, behind=behind, **options).tasks
+    if not tasks:
+        raise ToolexecError(f"the call {function!r} was settled by somebody else at this moment")
+    return tasks[0]
+
+
 def launch(
     functions: Sequence[Function],
     choices: Sequence[Any],
@@ -61,6 +77,7 @@ def launch(
     supervised: bool = True,
     once: bool = False,
     behind: Task | None = None,
+    note: Callable[[Function], None] | None = None,
 ) -> Group:
     """Claim the calls, bind them, and start everything the window allows.
 
@@ -81,6 +98,7 @@ def launch(
         supervised: Whether anybody is to have a say in them.
         once: Whether calls that somebody else has claimed meanwhile are left to them.
         behind: Then whose Return is to be replaced, which was no more than deferred.
+        note: Called with each call that is put off, before anyone else can see that.
 
     Raises:
         UnknownStrategy, StrategyUnavailable, DeclarationError, RuntimeError, ValueError: Nothing was started.
@@ -99,6 +117,7 @@ def launch(
     places = {strategy: strategy.bind() for strategy in dict.fromkeys(strategies) if strategy is not None}
     group = _group_in(tuple(places.values()), clock)
     group._context = context
+    group._note = note
     group._starter = start
     parent = CURRENT.get()
     if tracing is None:

@@ -164,8 +164,10 @@ def settle_by_hand(functions: Sequence[Function], returns: Iterable[Any]) -> Non
     for ret in returns:
         match = next((fn for fn in open_ if fn.id == ret.id and fn.name == ret.name), None)
         if match is None:
+            put_off = any(fn.id == ret.id and fn.name == ret.name and is_deferred(fn) for fn in functions)
             raise ToolexecError(
                 f"a Return of {ret.name!r} with the id {ret.id!r} answers no call that is open; nothing was recorded"
+                + ("; a deferred one takes context.answer or deny" if put_off else "")
             )
         open_ = [function for function in open_ if function is not match]
         pairs.append((match, ret))
@@ -193,7 +195,7 @@ def _result(
 ) -> tuple[list[Part], bool, bool]:
     ret = function._return
     if ret is None:
-        raise ToolexecError(f"the call of {function.name!r} has no Return yet; wait for it first")
+        raise ToolexecError(f"the call of {function.name!r} has no Return yet; first ctx.wait(), or await ctx.run()")
     if ret.status == "ok":
         parts = parts_of(ret.value)
         if parts is not None and any(str(part).strip() for part in parts):

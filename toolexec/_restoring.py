@@ -27,8 +27,10 @@ Bind: TypeAlias = Callable[[CallRecord, "Provider | None"], "Function"]
 _EXPECTED = f"what Context.dump() gave, version {VERSION}, is expected"
 
 
-def load(text: str | bytes | bytearray, bind: Bind, own: Provider | None) -> tuple[list[Received], DumpedTurn]:
-    """What was dumped.
+def load(
+    text: str | bytes | bytearray, bind: Bind, own: Provider | None
+) -> tuple[list[Received], list[Function], DumpedTurn]:
+    """What was dumped: responses, calls of none that were put off, and what holds for the turn.
 
     Args:
         text: The dump.
@@ -42,21 +44,25 @@ def load(text: str | bytes | bytearray, bind: Bind, own: Provider | None) -> tup
     dumped = _read(text)
     try:
         responses = [_response(response, bind, own) for response in dumped.responses]
+        submitted = [_call(call, bind, None) for call in dumped.submitted]
     except ToolexecError:
         raise
     except (KeyError, TypeError, ValueError, RecursionError) as exc:
         raise FormatError(f"{_EXPECTED}; this one is damaged: {type(exc).__name__}: {exc}") from None
     lacking = [
         function
-        for response, made in zip(dumped.responses, responses, strict=True)
-        for call, function in zip(response.calls, made.functions, strict=True)
+        for calls, functions in [
+            *((response.calls, made.functions) for response, made in zip(dumped.responses, responses, strict=True)),
+            (dumped.submitted, submitted),
+        ]
+        for call, function in zip(calls, functions, strict=True)
         if call.known and function._definition.source is None and is_open(function)
     ]
     if lacking:
         raise ToolexecError(
             f"calls are still to be answered whose tools are not among tools=: {listed(lacking)}; restore with these"
         )
-    return responses, dumped.turn
+    return responses, submitted, dumped.turn
 
 
 def _read(text: object) -> Dumped:

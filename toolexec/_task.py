@@ -364,6 +364,8 @@ class Task:
             self._job.call.sink = None  # or job and call would keep each other
         function._cancelled = function._cancelled or ret.cancelled
         function._return = ret
+        if ret.status == "deferred" and self._group._note is not None:
+            self._group._note(function)
         self._return = ret
         if self._job is not None:
             self._job._outcomes.clear()

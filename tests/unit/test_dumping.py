@@ -462,7 +462,10 @@ def test_a_call_in_flight_cannot_be_dumped(tmp_path: Path) -> None:
     with Gate(tmp_path / "gate") as gate:
         ctx.receive([{"id": f"c{n}", "name": "hold", "arguments": {"path": gate.path}} for n in range(2)])
         group = ctx.pending_functions[:1].group("thread")
-        with pytest.raises(tx.ToolexecError, match=r"in flight.*'hold' \('c0'\); wait for them, or interrupt"):
+        with pytest.raises(
+            tx.ToolexecError,
+            match=r"in flight.*'hold' \('c0'\); wait for them \(ctx\.wait\(\), or await ctx\.run\(\)\), or interrupt",
+        ):
             ctx.dump()
         group.interrupt()
         group.wait()
