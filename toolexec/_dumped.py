@@ -45,7 +45,8 @@ class DumpedReturn:
     Attributes:
         value: Packed.
         exception: Its class, as in ``OWN`` or by its own name, and its text.
-        text: What the model reads, where the value that comes back would be another text.
+        text: What the model reads, where that does not follow from the value that comes back: where it is another
+            text, or one that ``reveal`` and ``redact`` have a say in.
     """
 
     value: Any

@@ -21,15 +21,20 @@ from toolexec._return import Return, describe, render
 if TYPE_CHECKING:
     from toolexec._function import Function
     from toolexec._received import Received
+    from toolexec._rendering import Rendering
+
+# One has no text for a model, the other names the tools there are, in the words of who is asked.
+_RENDERED_ANEW = ("deferred", "unknown_tool")
 
 
-def dump(responses: Sequence[Received], submitted: Sequence[Function], turn: DumpedTurn) -> str:
+def dump(responses: Sequence[Received], submitted: Sequence[Function], turn: DumpedTurn, rendering: Rendering) -> str:
     """All of it.
 
     Args:
         responses: What was received.
         submitted: Calls of no response that were put off.
         turn: What holds for the turn.
+        rendering: What models get to read.
 
     Raises:
         ToolexecError: Something is in flight, or cannot be written down.
@@ -46,13 +51,8 @@ def dump(responses: Sequence[Received], submitted: Sequence[Function], turn: Dum
             f"calls in flight cannot be dumped: {listed(running)}; wait for them (ctx.wait(), or await ctx.run()), "
             "or interrupt() them and then wait"
         )
-    whole = Dumped(
-        FORMAT,
-        VERSION,
-        turn,
-        [_response(response) for response in responses],
-        [_call(put_off, None) for put_off in submitted],
-    )
+    made = [_response(response, rendering) for response in responses]
+    whole = Dumped(FORMAT, VERSION, turn, made, [_call(put_off, None, rendering) for put_off in submitted])
     return json.dumps(whole, default=_as_object)  # ASCII, so that it bears any encoding, lone surrogates too
 
 
@@ -74,7 +74,7 @@ def _as_object(value: Any) -> dict[str, Any]:
     return {part.name: getattr(value, part.name) for part in fields(value)}
 
 
-def _response(response: Received) -> DumpedResponse:
+def _response(response: Received, rendering: Rendering) -> DumpedResponse:
     reply = response.reply
     provider = None if response.provider is None else response.provider.name
     try:
@@ -89,12 +89,14 @@ def _response(response: Received) -> DumpedResponse:
         native=native,
         model=reply.model,
         records=[(record.id, record.name, pack_rendered(record.arguments)) for record in reply.calls],
-        calls=[_call(function, response.texts.get(place)) for place, function in enumerate(response.functions)],
+        calls=[
+            _call(function, response.texts.get(place), rendering) for place, function in enumerate(response.functions)
+        ],
         ids=response._ids,
     )
 
 
-def _call(function: Function, text: str | None) -> DumpedCall:
+def _call(function: Function, text: str | None, rendering: Rendering) -> DumpedCall:
     try:
         # It is to run with the very same; of one that is answered they are only told once more.
         arguments = (pack if is_open(function) else pack_rendered)(function.arguments)
@@ -110,16 +112,18 @@ def _call(function: Function, text: str | None) -> DumpedCall:
         cancelled=function._cancelled,
         claimed=function._claimed,
         admitted=function._admitted,
-        answer=None if function._return is None else _return(function._return, function, text),
+        answer=None if function._return is None else _return(function._return, function, text, rendering),
     )
 
 
-def _return(ret: Return, function: Function, text: str | None) -> DumpedReturn:
+def _return(ret: Return, function: Function, text: str | None, rendering: Rendering) -> DumpedReturn:
     value = pack_rendered(ret.value)
     if text is None and ret.ok and parts_of(ret.value) is None:
         text = render(ret, json=function._definition.json)
         if text == render(replace(ret, value=unpack(value)), json=AS_WRITTEN):
             text = None
+    if text is None and not ret.ok and ret.status not in _RENDERED_ANEW:
+        text = rendering.text(ret, function._definition.json)  # hidden or told, it stays so, whoever restores it
     return DumpedReturn(
         value=value,
         status=ret.status,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from toolexec._function import Function
     from toolexec._provider import Provider
     from toolexec._received import Received
+    from toolexec._rendering import Rendering
     from toolexec._supervision import Supervision
 
 
@@ -18,6 +19,7 @@ class Dumps:
 
     _responses: list[Received]
     _provider: Provider | None
+    _rendering: Rendering
     _turn: int
     _asks: list[str]
     _stopped_ids: dict[str, str]
@@ -48,9 +50,8 @@ class Dumps:
         spent = {} if self._supervision is None else self._supervision.spent
         received = {id(function) for function in self._calls()}
         submitted = [function for function in self._deferrable() if id(function) not in received]
-        return dump(
-            self._responses, submitted, DumpedTurn(self._turn, list(self._asks), dict(self._stopped_ids), spent)
-        )
+        turn = DumpedTurn(self._turn, list(self._asks), dict(self._stopped_ids), spent)
+        return dump(self._responses, submitted, turn, self._rendering)
 
     @classmethod
     def restore(cls, dumped: str | bytes | bytearray, tools: Iterable[Any] = (), **options: Any) -> Self:
@@ -63,7 +64,8 @@ class Dumps:
         Args:
             dumped: What :meth:`dump` gave.  Who can change it decides what runs, and with which arguments.
             tools: As for the Context; those of answered calls may be missing.
-            **options: Likewise, and for the most part the same: supervision, say, is no part of a dump.
+            **options: Likewise, and for the most part the same: supervision, say, is no part of a dump.  ``reveal``
+                and ``redact`` hold for what is answered from now on; errors from before are told as they were.
 
         Raises:
             FormatError: It is no dump, one of another version, or has a response of a provider that is

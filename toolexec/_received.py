@@ -32,7 +32,7 @@ class Received:
         functions: Its calls, in order; of a stream those that are known so far.
         state: Whether all of it is there, or it is a stream that still goes on, or one that broke.
         turn: In which turn of its conversation it came.
-        texts: By place, what the model reads of a result that came back from a dump as something else.
+        texts: By place, what the model reads of a result that came back from a dump.
     """
 
     __slots__ = ("_ids", "functions", "provider", "reply", "state", "texts", "turn")

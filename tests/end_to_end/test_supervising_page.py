@@ -18,9 +18,9 @@ ORDER = table_after(PAGE, "<!-- table: order -->")
 STATUSES = table_after(PAGE, "<!-- table: statuses -->")
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_example_runs(number: int, tmp_path: Path) -> None:
-    assert 6 == len(EXAMPLES)
+    assert 7 == len(EXAMPLES)
     run_example(EXAMPLES[number], tmp_path)
 
 

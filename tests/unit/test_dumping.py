@@ -235,6 +235,47 @@ def test_a_tool_error_of_a_class_of_its_own_is_told_verbatim_afterwards_too() ->
     assert again.dump() == ctx.dump()
 
 
+def redacted(text: str) -> str:
+    return text.replace("broken", "(hidden)")
+
+
+LOOKS: list[dict[str, Any]] = [{}, {"reveal": "type"}, {"redact": redacted}, {"reveal": "type", "redact": redacted}]
+
+
+@pytest.mark.parametrize("before", LOOKS)
+@pytest.mark.parametrize("after", LOOKS)
+def test_what_was_hidden_of_an_error_stays_hidden_and_what_was_told_told(
+    before: dict[str, Any], after: dict[str, Any], log: Path
+) -> None:
+    calls = asked({}, {"n": 1}, {}, names=["fail", "note", "nowhere"])
+    ctx = tx.Context(TOOLS, **before, **sequential)
+    ctx.receive(response("openai", *calls)).wait()
+    told = ctx.history()
+    assert ("broken" in str(told)) == (not before)
+
+    again = ctx
+    for _ in range(2):
+        again = tx.Context.restore(again.dump(), TOOLS, **after, **sequential)
+        assert told == again.history()
+
+    again.receive(response("openai", *asked({}, names=["fail"]))).wait()
+    assert ("broken" in str(again.messages())) == (not after), "what comes from now on is told as it is to be now"
+
+
+def test_what_denies_is_redacted_as_it_was_too(log: Path) -> None:
+    ctx = tx.Context(TOOLS, confirm="note", on_confirm=lambda _: tx.DEFER, redact=redacted, **sequential)
+    ctx.receive(response("openai", *asked({"n": 1}, {"n": 2}))).wait()
+    ctx.deny("c0", "it is broken")
+    again = tx.Context.restore(ctx.dump(), TOOLS, **sequential)
+    for context in (ctx, again):
+        context.deny("c1", "still broken")
+
+    first, second = (str(message) for message in again.messages())
+    assert "it is (hidden)" in first
+    assert "still broken" in second
+    assert first == str(ctx.messages()[0])
+
+
 def test_a_dump_of_what_was_restored_is_the_same() -> None:
     ctx = tx.Context(TOOLS, **sequential)
     ctx.receive(response("google", *asked({}, names=["fail"]))).wait()
