@@ -95,7 +95,8 @@ class Context(Conversation, Deferrals, Dumps):
                 that answers all calls that were to start.
             retry: Which failed calls are attempted again.
             reveal: What the model is told of a tool's exception: its "message", or no more than its "type".
-            redact: Given what the model would read of a call that is not ``ok``; gives what it reads instead.
+            redact: Given what the model would read of a call that is not ``ok``; gives what it reads instead.  So it
+                is with message and traceback of an exception that an ``OpenTelemetryTracer`` is to keep.
             max_result_bytes: How much of a result's text the model is sent, in UTF-8; the Return keeps all.
             clock: Tells the time for waits; for tests.
 

@@ -29,12 +29,23 @@ class LogTracer(Tracer):
         level: The level of a start, and of an end that is no error.  One that is (``ret.error``) has
             WARNING at least.
         values: Whether to log arguments, results, messages of progress and of errors too, the first
-            1,000 characters of each.  They may hold what no log should: secrets, and people's data.
+            1,000 characters of each; of results and errors what the model is sent of them, after the
+            Context's ``reveal``, ``redact`` and ``max_result_bytes``.  They may hold what no log should:
+            secrets, and people's data.
+
+    Raises:
+        TypeError: That is no logger, or no level.
     """
 
     def __init__(
         self, logger: logging.Logger | None = None, level: int = logging.INFO, *, values: bool = False
     ) -> None:
+        given: object = logger
+        if given is not None and not isinstance(given, logging.Logger | logging.LoggerAdapter):
+            raise TypeError(f"LogTracer takes a logger, such as logging.getLogger('tools'), not {given!r}")
+        number: object = level
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"LogTracer: level is {number!r}; it takes a number, such as logging.INFO")
         self.logger: logging.Logger = logging.getLogger("toolexec.calls") if logger is None else logger
         self.level: int = level
         self.values: bool = values
@@ -64,7 +75,7 @@ class LogTracer(Tracer):
             level,
             function,
             what,
-            result_text(ret) if self.values else None,
+            result_text(function, ret) if self.values else None,
             status=ret.status,
             duration_s=ret.duration_s,
         )

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolexec._return import error_form
-from toolexec._traced_values import arguments_text, result_text
+from toolexec._traced_values import arguments_text, error_text, result_text
 from toolexec._tracer import Tracer
 
 if TYPE_CHECKING:
@@ -33,16 +33,17 @@ class OpenTelemetryTracer(Tracer):
 
     It is current in the tool's body, also in a forked child or an interpreter where OpenTelemetry can be
     imported: spans made there are its children (exporting them is up to whatever sets up a provider there).
-    A call that failed (``ret.error``) has the status ERROR, an ``error.type`` and its exception as an event;
-    a report of progress is an event too.  Beside the attributes of the conventions (``gen_ai.*``) it has
-    ``toolexec.status``, ``toolexec.strategy``, ``toolexec.attempts`` and ``toolexec.queued_s``.
+    A call that failed (``ret.error``) has the status ERROR, an ``error.type`` and its exception as an event,
+    its message and traceback as the Context's ``redact`` leaves them; a report of progress is an event too.
+    Beside the attributes of the conventions (``gen_ai.*``) it has ``toolexec.status``, ``toolexec.strategy``,
+    ``toolexec.attempts`` and ``toolexec.queued_s``.
 
     Args:
         tracer_provider: Where the spans go; by default OpenTelemetry's global one.
         record_arguments: Whether to keep the arguments (``gen_ai.tool.call.arguments``).  They may hold
             secrets, and people's data.
-        record_results: Likewise the result as text (``gen_ai.tool.call.result``), as it is before a Context's
-            ``reveal``, ``redact`` and ``max_result_bytes``, which do not apply to spans; nor to exceptions in them.
+        record_results: Likewise what the model is sent of the result (``gen_ai.tool.call.result``), after the
+            Context's ``reveal``, ``redact`` and ``max_result_bytes``.
 
     Raises:
         ImportError: OpenTelemetry is not installed; the text says how to.
@@ -116,7 +117,7 @@ class OpenTelemetryTracer(Tracer):
         if ret.strategy is not None:
             span.set_attribute("toolexec.strategy", ret.strategy)
         if self._record_results:
-            span.set_attribute("gen_ai.tool.call.result", result_text(ret))
+            span.set_attribute("gen_ai.tool.call.result", result_text(function, ret))
         if ret.error:
             self._fail(span, ret)
         span.end()
@@ -139,13 +140,14 @@ class OpenTelemetryTracer(Tracer):
             own = type(ret.exception)
             named = own.__name__ == form["type"] and own.__module__ != "builtins"
             name = f"{own.__module__}.{own.__qualname__}" if named else form["type"]
-            message = f"{form['type']}: {form['message']}"
+            text = error_text(form["message"])
+            message = f"{form['type']}: {text}"
             span.add_event(
                 "exception",
                 {
                     "exception.type": name,
-                    "exception.message": form["message"],
-                    "exception.stacktrace": "\n".join(form["backtrace"]),
+                    "exception.message": text,
+                    "exception.stacktrace": error_text("\n".join(form["backtrace"])),
                 },
             )
             if ret.status == "raised":  # the others say it better

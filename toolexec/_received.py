@@ -14,7 +14,7 @@ from toolexec._deferred import ids_of, is_deferred
 from toolexec._errors import FormatError, ToolexecError
 from toolexec._formats import format_of, installed, recognised
 from toolexec._json import is_array, is_object
-from toolexec._parts import Part, Text, parts_of
+from toolexec._parts import Part
 from toolexec._provider import Answer, Provider, Reply
 from toolexec._rendering import Rendering
 from toolexec._return import frameless
@@ -196,11 +196,6 @@ def _result(
     ret = function._return
     if ret is None:
         raise ToolexecError(f"the call of {function.name!r} has no Return yet; first ctx.wait(), or await ctx.run()")
-    if ret.status == "ok":
-        parts = parts_of(ret.value)
-        if parts is not None and any(str(part).strip() for part in parts):
-            return rendering.cut(parts), True, True
     if ret.status == "unknown_tool":
         ret = replace(ret, value={**ret.value, "available": [provider.rename(name) for name in tools]})
-    text = rendering.text(ret, function._definition.json) if kept is None else kept
-    return rendering.cut([Text(text)]), ret.ok, ret.status != "unknown_tool"
+    return rendering.shown(ret, function._definition.json, kept), ret.ok, ret.status != "unknown_tool"

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from toolexec._errors import DeclarationError, ToolError
 from toolexec._json import class_name, is_dict
 from toolexec._json_options import Json
-from toolexec._parts import Part, Text
+from toolexec._parts import Part, Text, parts_of
 from toolexec._return import Return, render
 
 Reveal = Literal["message", "type"]
@@ -41,17 +41,28 @@ class Rendering:
         self._redact = redact
         self._max_bytes = max_bytes
 
-    def text(self, ret: Return, json: Json) -> str:
-        """The text of a Return; never empty.
+    def shown(self, ret: Return, json: Json, kept: str | None = None) -> list[Part]:
+        """What is sent of a Return; never empty.
 
         Args:
             ret: The Return.
             json: The tool's own options.
+            kept: Its text, where that is known already.
         """
+        parts = parts_of(ret.value) if ret.ok else None
+        if parts is None or not any(str(part).strip() for part in parts):
+            parts = [Text(self._text(ret, json) if kept is None else kept)]
+        return self._cut(parts)
+
+    def _text(self, ret: Return, json: Json) -> str:
         if self._reveal == "type" and ret.status == "raised" and not isinstance(ret.exception, ToolError):
             ret = replace(ret, value={**_form(ret), "message": "the tool failed"})
         text = render(ret, json=json)
-        if ret.ok or self._redact is None:
+        return text if ret.ok else self.redacted(text)
+
+    def redacted(self, text: str) -> str:
+        """Words of an error as they may be told; never empty."""
+        if self._redact is None:
             return text
         try:
             redacted: object = self._redact(text)
@@ -61,7 +72,7 @@ class Rendering:
             return f"(this error is withheld: what redacts it gave a {type(redacted).__name__})"
         return redacted if redacted.strip() else "(this error is withheld)"
 
-    def cut(self, parts: Sequence[Part]) -> list[Part]:
+    def _cut(self, parts: Sequence[Part]) -> list[Part]:
         """The parts of a result, its texts no longer than they may be, together."""
         limit = self._max_bytes
         whole = sum(len(_utf8(part.text)) for part in parts if isinstance(part, Text))

@@ -74,7 +74,9 @@ class Task:
         self.function: Function = function
         self._group = group
         self._context = context
-        self._tracing = None if tracing is None else CallTrace(tracing, function, context)
+        self._tracing = None
+        if tracing is not None:
+            self._tracing = CallTrace(tracing, function, context, getattr(group._context, "_rendering", None))
         self._on_progress: Callable[..., object] | None = None
         self._strategy: Strategy | None = None
         self._place: Place | None = None

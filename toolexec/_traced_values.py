@@ -1,14 +1,18 @@
-"""Arguments and results as text, for tracers that were told to keep them."""
+"""Arguments, results and errors as text, for tracers that were told to keep them."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from toolexec._return import Return, render
+from toolexec._rendering import Rendering
+from toolexec._tracer import current_rendering
 
 if TYPE_CHECKING:
     from toolexec._function import Function
+    from toolexec._return import Return
+
+_ALL = Rendering()
 
 
 def arguments_text(function: Function) -> str:
@@ -22,6 +26,13 @@ def arguments_text(function: Function) -> str:
         return f"(a {type(given).__name__} that cannot be shown: {type(exc).__name__})"
 
 
-def result_text(ret: Return) -> str:
-    """What a model is sent of it; a call that is put off has nothing yet."""
-    return "" if ret.status == "deferred" else render(ret)
+def result_text(function: Function, ret: Return) -> str:
+    """What a model is sent of it, by the call's Context; a call that is put off has nothing yet."""
+    if ret.status == "deferred":
+        return ""
+    return "\n".join(map(str, (current_rendering() or _ALL).shown(ret, function._definition.json)))
+
+
+def error_text(text: str) -> str:
+    """Words of an exception, without what the call's Context redacts."""
+    return (current_rendering() or _ALL).redacted(text)

@@ -14,6 +14,7 @@ from toolexec._inject import injectable
 if TYPE_CHECKING:
     from toolexec._call_state import Progress
     from toolexec._function import Function
+    from toolexec._rendering import Rendering
     from toolexec._return import Return
 
 _log = logging.getLogger("toolexec")
@@ -71,10 +72,12 @@ class _Scope(NamedTuple):
     Attributes:
         tracing: Its tracer.
         mark: Tells its context from every other call's.
+        rendering: What models read of its Return; None where it belongs to no Context.
     """
 
     tracing: Tracing
     mark: object
+    rendering: Rendering | None
 
 
 _SCOPE: ContextVar[_Scope | None] = ContextVar("toolexec_tracer", default=None)
@@ -95,10 +98,16 @@ def current_tracing() -> Tracing | None:
     return None if scope is None else scope.tracing
 
 
+def current_rendering() -> Rendering | None:
+    """In a tracer's hook: what models read of the Return that it is told of; None where they read all."""
+    scope = _SCOPE.get()
+    return None if scope is None else scope.rendering
+
+
 class Tracing:
     """Dispatch to one tracer that survives a bad one.  Unused hooks cost a None test."""
 
-    __slots__ = ("_hooks", "broken", "tracer")
+    __slots__ = ("_hooks", "_untold", "broken", "tracer")
 
     def __init__(self, tracer: Tracer) -> None:
         if isinstance(tracer, type) or not isinstance(tracer, Tracer):
@@ -106,6 +115,7 @@ class Tracing:
             raise TypeError(f"tracer takes an instance of a subclass of tx.Tracer, not {shown}")
         self.tracer: Tracer = tracer
         self.broken: bool = False
+        self._untold = [1]  # whoever pops it says that it is broken
         self._hooks: dict[str, Callable[..., Any] | None] = {
             name: getattr(tracer, name, None)
             if getattr(type(tracer), name, None) is not getattr(Tracer, name)
@@ -127,8 +137,7 @@ class Tracing:
         except BaseException as exc:
             if issubclass(type(exc), KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
                 raise  # a person pressed Ctrl-C
-            self.broken = True
-            _log.exception("toolexec: %s.%s raised; this tracer is not called again", type(self.tracer).__name__, name)
+            self._disable(f"{name} raised")
             return None
 
     def carrier(self, function: Function) -> dict[str, str] | None:
@@ -137,12 +146,17 @@ class Tracing:
         try:
             return {str(key): str(value) for key, value in given.items()} if given else None
         except Exception:  # noqa: BLE001 - the user's code: it gave something else
-            self.broken = True
-            _log.exception(
-                "toolexec: %s.carrier gives a mapping of text to text; this tracer is not called again",
-                type(self.tracer).__name__,
-            )
+            self._disable("carrier gives a mapping of text to text")
             return None
+
+    def _disable(self, why: str) -> None:
+        """Call it no more, and log the exception; once, though many calls may be in its hooks just now."""
+        self.broken = True
+        try:
+            self._untold.pop()
+        except IndexError:
+            return
+        _log.exception("toolexec: %s.%s; this tracer is not called again", type(self.tracer).__name__, why)
 
 
 class CallTrace:
@@ -152,6 +166,7 @@ class CallTrace:
         tracing: The tracer.
         function: The call.
         context: The submitter's context variables, copied for this call; the tracer is made current in it.
+        rendering: That of its Context, or None.
 
     Attributes:
         context: That one; once the start is told, one that has what it set.
@@ -159,7 +174,7 @@ class CallTrace:
 
     __slots__ = ("_ended", "_function", "_teller", "_token", "_told", "_tracing", "context")
 
-    def __init__(self, tracing: Tracing, function: Function, context: Context) -> None:
+    def __init__(self, tracing: Tracing, function: Function, context: Context, rendering: Rendering | None) -> None:
         self._tracing = tracing
         self._function = function
         self.context: Context = context
@@ -168,7 +183,7 @@ class CallTrace:
         self._told = False  # and has
         self._ended = False
         # Not this object: it holds the context, and the two would keep each other.
-        context.run(_SCOPE.set, _Scope(tracing, self._token))
+        context.run(_SCOPE.set, _Scope(tracing, self._token, rendering))
 
     def start(self) -> None:
         """The body is about to begin here, or to be handed over: told in the context that it gets."""

@@ -165,3 +165,41 @@ def test_a_level_that_nobody_hears_costs_no_text(caplog: pytest.LogCaptureFixtur
     run(tx.LogTracer(values=True), "refuse", {"value": "x"})
 
     assert [] == lines(caplog)
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "words"),
+    [(("tools",), "takes a logger"), ((None, "INFO"), "such as logging.INFO"), ((None, True), "a number")],
+)
+def test_what_is_no_logger_or_level_is_refused_at_once(mistaken: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        tx.LogTracer(*mistaken)
+
+
+def test_an_adapter_is_a_logger(caplog: pytest.LogCaptureFixture) -> None:
+    adapter: Any = logging.LoggerAdapter(logging.getLogger("mine"), {})
+    run(tx.LogTracer(adapter), "echo", {"value": 1})
+
+    assert 2 == len(lines(caplog, "mine"))
+
+
+def test_values_are_what_the_model_is_sent_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    def hide(text: str) -> str:
+        return text.replace(SECRET, "***")
+
+    for options in ({"redact": hide}, {"reveal": "type"}):
+        ctx = tx.Context([refuse], tracer=tx.LogTracer(values=True), **options)
+        ctx.receive([{"id": "c1", "name": "refuse", "arguments": {"value": SECRET}}])
+        ctx.wait(timeout=10)
+        sent = ctx.messages("openai")[0]["content"]
+
+        assert SECRET not in sent
+        assert lines(caplog)[-1][1] == f"tool 'refuse' (call 'c1') raised after # s, PermissionError: {sent}"
+
+
+def test_a_large_result_is_cut_in_the_log_as_it_is_for_the_model(caplog: pytest.LogCaptureFixture) -> None:
+    ctx = tx.Context([echo], tracer=tx.LogTracer(values=True), max_result_bytes=100)
+    ctx.submit({"name": "echo", "arguments": {"value": "x" * 500}}).wait(10)
+
+    assert "[cut: the result has 500 bytes" in caplog.text
+    assert "x" * 101 not in lines(caplog)[-1][1]

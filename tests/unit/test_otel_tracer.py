@@ -219,3 +219,85 @@ def test_importing_toolexec_loads_none_of_it_and_without_it_the_error_says_what_
 
     assert "[]" == said[0]
     assert "OpenTelemetryTracer needs OpenTelemetry:  python -m pip install 'toolexec[otel]'" == said[1]
+
+
+def hide(text: str) -> str:
+    return text.replace(SECRET, "***")
+
+
+def test_what_a_context_redacts_is_in_no_part_of_a_span(
+    provider: TracerProvider, exporter: InMemorySpanExporter
+) -> None:
+    ctx = tx.Context(TOOLS, tracer=tx.OpenTelemetryTracer(provider, record_results=True), redact=hide)
+    ctx.receive([{"id": "c1", "name": "refuse", "arguments": {"value": SECRET}}])
+    ctx.wait(timeout=10)
+    span, attributes = only(exporter)
+    (event,) = span.events
+    recorded = dict(event.attributes or {})
+
+    assert SECRET not in span.to_json()
+    assert ctx.messages("openai")[0]["content"] == attributes["gen_ai.tool.call.result"]
+    assert "QuotaError: not with ***" == span.status.description
+    assert "not with ***" == recorded["exception.message"]
+    assert "in refuse" in str(recorded["exception.stacktrace"])
+
+
+def test_an_error_that_cannot_be_redacted_is_withheld_from_spans_too(
+    provider: TracerProvider, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(text: str) -> str:
+        raise ZeroDivisionError
+
+    tracer = tx.OpenTelemetryTracer(provider, record_results=True)
+    ctx = tx.Context(TOOLS, tracer=tracer, redact=broken)
+    ctx.submit({"name": "refuse", "arguments": {"value": SECRET}}).wait(10)
+    span, _ = only(exporter)
+
+    assert SECRET not in span.to_json()
+    assert "withheld" in str(span.status.description)
+    assert [] == caplog.records
+
+
+def test_a_result_in_a_span_is_what_the_model_is_sent_of_it(
+    provider: TracerProvider, exporter: InMemorySpanExporter
+) -> None:
+    tracer = tx.OpenTelemetryTracer(provider, record_results=True)
+    ctx = tx.Context(TOOLS, tracer=tracer, reveal="type", max_result_bytes=100)
+    for name, arguments in (("echo", {"value": "x" * 500}), ("refuse", {"value": SECRET})):
+        exporter.clear()
+        ctx.receive([{"id": "c1", "name": name, "arguments": arguments}])
+        ctx.wait(timeout=10)
+
+        assert ctx.messages("openai")[0]["content"] == only(exporter)[1]["gen_ai.tool.call.result"]
+
+
+def test_nothing_is_rendered_where_nobody_keeps_it(provider: TracerProvider, exporter: InMemorySpanExporter) -> None:
+    asked: list[str] = []
+
+    def redact(text: str) -> str:
+        asked.append(text)
+        return text
+
+    ctx = tx.Context(TOOLS, tracer=tx.Tracer(), redact=redact)
+    ctx.submit({"name": "refuse", "arguments": {"value": "x"}}).wait(10)
+    ctx = tx.Context(TOOLS, tracer=tx.OpenTelemetryTracer(provider), redact=redact)
+    ctx.submit({"name": "echo", "arguments": {"value": "x"}}).wait(10)
+
+    assert [] == asked
+
+
+def test_a_call_within_a_call_is_rendered_as_its_own_context_says(
+    provider: TracerProvider, exporter: InMemorySpanExporter
+) -> None:
+    inner = tx.Context(TOOLS, redact=hide)
+
+    @tx.tool
+    def outer() -> None:
+        inner.submit({"name": "refuse", "arguments": {"value": SECRET}}).wait(10)
+
+    ctx = tx.Context([outer], tracer=tx.OpenTelemetryTracer(provider, record_results=True))
+    ctx.submit({"name": "outer"}).wait(10)
+    of_inner = next(span for span in exporter.get_finished_spans() if span.name.endswith("refuse"))
+
+    assert SECRET not in of_inner.to_json()
+    assert "***" in of_inner.to_json()

@@ -430,3 +430,18 @@ def test_an_end_waits_for_a_start_that_another_thread_is_just_telling() -> None:
         task.wait()
 
     assert ["start", "error"] == tracer.of("1")
+
+
+def test_one_that_raises_for_many_calls_at_once_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    all_in_it = threading.Barrier(4)
+
+    class Bad(tx.Tracer):
+        def on_tool_start(self, function: tx.Function) -> None:
+            all_in_it.wait(10)
+            raise ZeroDivisionError
+
+    ctx = tx.Context([fine], tracer=Bad())
+    ctx.receive([{"name": "fine"}] * 4)
+
+    assert ["ok"] * 4 == [ret.status for ret in ctx.wait("thread", timeout=20)]
+    assert ["toolexec: Bad.on_tool_start raised; this tracer is not called again"] == caplog.messages
