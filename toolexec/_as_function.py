@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from toolexec._errors import DeclarationError
 from toolexec._function import Function
+from toolexec._runner import stated
 from toolexec._tool import Tool, class_definition, is_decorated
 
 
@@ -41,7 +42,7 @@ def as_function(tool: object) -> Function:
         return tool
     if isinstance(tool, type) and callable(getattr(tool, "call", None)):
         return Function._of(class_definition(tool, tool))
-    if not isinstance(tool, type) and callable(getattr(tool, "call", None)):
+    if not isinstance(tool, type) and callable(stated(tool, "call")):
         return Function._of(class_definition(type(tool), tool))
     raise DeclarationError(_no_tool(tool))
 

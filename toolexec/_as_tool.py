@@ -26,6 +26,7 @@ from toolexec._marks import (
     place_of,
     plain_of,
 )  # fmt: skip
+from toolexec._runner import stated
 from toolexec._signature import params_of, shape_of, with_texts
 from toolexec._tool import LAMBDA, DecoratedFunction, first_given, is_decorated, kind_of
 
@@ -200,7 +201,7 @@ def _found(function: Any, this: Any) -> _Found:
             f"as_tool takes functions, methods and objects that can be called, not {_a(function)}; a Tool class, and "
             "an instance of one, go to the Context as they are"
         )
-    if not inspect.isroutine(function) and callable(getattr(function, "call", None)):
+    if not inspect.isroutine(function) and callable(stated(function, "call")):
         raise DeclarationError(f"{_a(function)} is a tool already; give it to the Context as it is")
     return _Found(plain_of(function), mark_of_static(function))
 

@@ -14,7 +14,7 @@ from toolexec._docstrings import doc_of
 from toolexec._errors import DeclarationError
 from toolexec._json_options import AS_WRITTEN, Json
 from toolexec._loop_kind import LoopKind
-from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async
+from toolexec._runner import Factory, WithHook, declared_entry, entry, is_async, stated
 from toolexec._schedule import Limit, resource_limit
 from toolexec._signature import (
     EMPTY,
@@ -312,7 +312,7 @@ def _check_flags(name: str, **flags: object) -> None:
 def _runner_source(name: str, body: Any, hook: Callable[..., Any] | None) -> Any:
     if hook is None or body is None:
         return body
-    if isinstance(body, type | Factory) or callable(getattr(body, "call", None)):
+    if isinstance(body, type | Factory) or callable(stated(body, "call")):
         raise DeclarationError(
             f"tool {name!r}: on_interrupt is for tools that are functions; give the class a method on_interrupt(self)"
         )

@@ -95,9 +95,17 @@ def strategy(name: str, **options: Any) -> Strategy:
     unknown = [option for option in options if option not in known]
     if unknown:
         raise TypeError(
-            f"the {name} strategy takes no option {', '.join(map(repr, unknown))}; it takes {', '.join(sorted(known))}"
+            f"the {name} strategy takes no option {', '.join(_with_close(option, known) for option in unknown)}; "
+            f"it takes {', '.join(sorted(known))}"
         )
     return cls(**options)
+
+
+def _with_close(option: str, known: list[str]) -> str:
+    import difflib  # only a mistake needs it
+
+    close = difflib.get_close_matches(option, known, 1)
+    return f"{option!r} (did you mean {close[0]!r}?)" if close else repr(option)
 
 
 def shared(name: str) -> Strategy:

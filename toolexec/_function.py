@@ -11,7 +11,7 @@ from toolexec._declared import Schema, declare, declare_all
 from toolexec._definition import Definition
 from toolexec._errors import DeclarationError
 from toolexec._registry import Registry
-from toolexec._runner import Factory, resolve
+from toolexec._runner import Factory, resolve, stated
 from toolexec._signature import EMPTY, Param
 
 T = TypeVar("T")
@@ -347,7 +347,7 @@ class Function(ByHand, Registry):
     @property
     def skill(self) -> bool:
         """Whether a skill backs this tool."""
-        return bool(getattr(self._definition.source, "skill", False))
+        return bool(stated(self._definition.source, "skill"))
 
     @property
     def mcp(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, final
 
 from toolexec._errors import DeclarationError
+from toolexec._runner import stated
 
 
 @final
@@ -117,7 +118,7 @@ def check_intercept(given: Any) -> Any:
                     f"intercept {name!r}: its {method} takes an instance, and the class was given; write @classmethod "
                     f"above it, or give {name}()"
                 )
-    after = getattr(given, "after", None)
+    after = stated(given, "after")
     if after is not None and inspect.iscoroutinefunction(after):
         raise DeclarationError(f"intercept {name!r}: after is async; it runs where the call settles, and cannot await")
     options: object = options_of(given)
@@ -152,5 +153,5 @@ def name_of(given: Any) -> str:
 
 def options_of(given: Any) -> Mapping[str, Any]:
     """What it is called with by name."""
-    found: Mapping[str, Any] = getattr(given, "options", None) or {}
+    found: Mapping[str, Any] = stated(given, "options") or {}
     return found

@@ -103,7 +103,7 @@ def cut_text(text: str, limit_bytes: int) -> str:
     """As much of a text's beginning as fits; no character is split, and no accent, mark or joined picture torn off."""
     kept = _utf8(text)[: max(0, limit_bytes)].decode("utf-8", "ignore")
     end = len(kept)
-    while 0 < end < len(text) and _continues(text[end], text[end - 1]):
+    while 0 < end < len(text) and (_continues(text[end], text[end - 1]) or _is_in_flag(text, end)):
         end -= 1
     return text[:end]
 
@@ -112,6 +112,14 @@ def _continues(char: str, before: str) -> bool:
     """Whether a character belongs to the one before it: an accent, a mark of how it looks, a joined picture."""
     marks = unicodedata.category(char) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= char <= "\U0001f3ff"  # colours of skin
     return marks or unicodedata.combining(char) != 0 or _JOINER in (char, before)
+
+
+def _is_in_flag(text: str, place: int) -> bool:
+    """Whether a flag, which two letters of its own kind make, would be cut in two there."""
+    first = place
+    while first and "\U0001f1e6" <= text[first - 1] <= "\U0001f1ff":
+        first -= 1
+    return "\U0001f1e6" <= text[place] <= "\U0001f1ff" and (place - first) % 2 == 1
 
 
 def _utf8(text: str) -> bytes:

@@ -65,13 +65,28 @@ def resolve(source: Any) -> Any:
     return source
 
 
+# A name that nothing has.
+_NOBODYS = "toolexec_no_such_name"
+
+
+def stated(thing: Any, name: str) -> Any:
+    """An attribute of it, or None; where it answers to every name, as a mock does, only one that was set."""
+    found = getattr(thing, name, None)
+    if found is None or not hasattr(thing, _NOBODYS):
+        return found
+    cls: type = type(thing)
+    return found if name in getattr(thing, "__dict__", ()) or hasattr(cls, name) else None
+
+
 def entry(runner: Any) -> Callable[..., Any]:
     """What of a runner is called: its ``call`` method when it has one, else the runner itself."""
-    if isinstance(runner, types.FunctionType):  # a function may carry any attribute, ``call`` among them
-        return runner
+    body: Callable[..., Any] = runner
+    if type(runner) is types.FunctionType:  # a function may carry any attribute, ``call`` among them
+        return body
     call: Any = getattr(runner, "call", None)
-    body: Callable[..., Any] = call if callable(call) else runner
-    return body
+    if callable(call) and callable(runner):
+        call = stated(runner, "call")
+    return call if callable(call) else body
 
 
 def declared_entry(source: Any) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from toolexec._json import class_name
 from toolexec._ladder import climb
 from toolexec._outcome import Outcome
 from toolexec._return import Return, error_form
+from toolexec._runner import stated
 
 if TYPE_CHECKING:
     from toolexec._retry import Retry
@@ -213,7 +214,7 @@ class Steps:
         if intercept is None or ret.status == "deferred":
             return ret
         try:
-            after = getattr(intercept, "after", None)
+            after = stated(intercept, "after")
             if after is None:
                 return ret
             given: Any = after(function=self._task.function, ret=ret, **options_of(intercept))

@@ -159,7 +159,9 @@ def test_a_module_that_raises_anything_hides_no_other(points: dict[str, Point], 
 @pytest.mark.usefixtures("points")
 def test_an_unknown_option_lists_the_options() -> None:
     assert "blue" == tx.strategy("inline", colour="blue").colour  # type: ignore[attr-defined]  # it is ours
-    with pytest.raises(TypeError, match="no option 'color'; it takes colour, grace, window"):
+    with pytest.raises(
+        TypeError, match=r"no option 'color' \(did you mean 'colour'\?\); it takes colour, grace, window"
+    ):
         tx.strategy("inline", color="blue")
 
 
@@ -196,3 +198,8 @@ def test_the_isolated_ones_are_those_that_say_so_whether_they_can_run_or_not() -
 
 def test_the_strategies_of_this_distribution_are_found() -> None:
     assert {"sequential", "thread", "asyncio", "trio"} <= set(_discovery.available())
+
+
+def test_an_option_that_is_close_to_one_there_is_names_that() -> None:
+    with pytest.raises(TypeError, match=r"takes no option 'grase' \(did you mean 'grace'\?\), 'zzz'; it takes"):
+        tx.strategy("thread", grase=1, zzz=2)
