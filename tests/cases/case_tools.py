@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import toolexec as tx
 from toolexec._discovery import available
+from toolexec.testing import Rendezvous
 
 AVAILABLE = available()
 IN_PROCESS = [name for name in ("sequential", "thread", "asyncio", "trio") if name in AVAILABLE]
@@ -83,9 +84,11 @@ def after(path: str, value: Any) -> Any:
 
 
 @tx.tool
-def span(seconds: float = 0.004) -> tuple[float, float]:
+def span(seconds: float = 0.004, meeting: str = "", parties: int = 4) -> tuple[float, float]:
     """From when to when the body ran, by a clock that all processes of a machine share."""
     start = time.monotonic()
+    if meeting:
+        Rendezvous(meeting, parties).meet()
     time.sleep(seconds)
     return start, time.monotonic()
 

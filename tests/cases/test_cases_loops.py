@@ -26,6 +26,7 @@ from cases.case_tools import (
     consume_and_hold,
     received,
 )
+from toolexec.testing import Rendezvous
 
 every = pytest.mark.parametrize("strategy", ALL)
 in_process = pytest.mark.parametrize("strategy", IN_PROCESS)
@@ -281,12 +282,16 @@ def most_at_once(spans: list[tuple[float, float]]) -> int:
 
 
 @pytest.mark.parametrize("strategy", CONCURRENT)
-def test_C12_a_window_bounds_what_is_in_flight(strategy: str) -> None:
+def test_C12_a_window_bounds_what_is_in_flight(strategy: str, tmp_path: Path) -> None:
+    """The first four meet: that they overlap is no matter of how fast others start."""
     calls = 60 if strategy in IN_PROCESS else 24
-    returns = received(*[("span", {})] * calls).wait(strategy, window=4, timeout=PATIENCE_S)
+    with Rendezvous(tmp_path / "meeting", 4) as meeting:
+        first = [("span", {"meeting": meeting.path})] * 4
+        ctx = received(*first, *[("span", {})] * (calls - 4))
+        returns = ctx.wait(strategy, window=4, timeout=PATIENCE_S)
     spans = [ret.unwrap() for ret in returns]
 
-    assert 1 < most_at_once(spans) <= 4
+    assert 4 == most_at_once(spans)
     assert [f"c{number}" for number in range(1, calls + 1)] == [ret.id for ret in returns]
 
 
