@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolexec._formats import format_of
-from toolexec._received import Received, settle_by_hand
+from toolexec._received import Received, seen, settle_by_hand
 from toolexec._rendering import Rendering
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Conversation:
             self._responses = [response for response in self._responses if response.is_open]
         received.turn = self._turn
         self._responses.append(received)
+        seen(received)
 
     @property
     def returns(self) -> tuple[Return, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -120,6 +121,31 @@ class Received:
             )
             for place, (call_id, function, record) in enumerate(zip(ids, self.functions, self.reply.calls, strict=True))
         ]
+
+
+# Who wants to know what is received, by what each has been told.
+_WATCHED: list[list[Received]] = []
+
+
+def seen(received: Received) -> None:
+    """Tell who watches that a Context has this response."""
+    for responses in _WATCHED:
+        responses.append(received)
+
+
+@contextmanager
+def watch_received() -> Generator[Callable[[], list[Function]]]:
+    """Hold on to what any Context of this process receives while the block lasts.
+
+    What it gives tells which of those calls are pending: not claimed, called, cancelled or answered.
+    """
+    responses: list[Received] = []
+    _WATCHED.append(responses)
+    try:
+        yield lambda: [function for response in responses for function in response.functions if function.pending]
+    finally:
+        _WATCHED[:] = [others for others in _WATCHED if others is not responses]
+        responses.clear()
 
 
 def read(response: object, provider: Any, first: Provider | None) -> tuple[Reply, Provider | None]:

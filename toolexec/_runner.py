@@ -71,11 +71,11 @@ _NOBODYS = "toolexec_no_such_name"
 
 def stated(thing: Any, name: str) -> Any:
     """An attribute of it, or None; where it answers to every name, as a mock does, only one that was set."""
+    kind: Any = type(thing)
     found = getattr(thing, name, None)
     if found is None or not hasattr(thing, _NOBODYS):
         return found
-    cls: type = type(thing)
-    return found if name in getattr(thing, "__dict__", ()) or hasattr(cls, name) else None
+    return found if name in getattr(thing, "__dict__", ()) or hasattr(kind, name) else None
 
 
 def entry(runner: Any) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ from toolexec._lifecycle import close_shared, unsettled
 from toolexec._loop_kind import LoopKind, running_loop
 from toolexec._nesting import reach, settle_inner
 from toolexec._outcome import Outcome
+from toolexec._received import watch_received
 from toolexec._return import backtrace, describe, error_form
 from toolexec._runner import Factory, entry, has_hook, interrupt_runner, resolve
 from toolexec._strategy import API_VERSION, Place, Strategy, usable_cpus
@@ -69,4 +70,5 @@ __all__ = [
     "unsettled",
     "usable_cpus",
     "warn_beside",
+    "watch_received",
 ]

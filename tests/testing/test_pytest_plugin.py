@@ -70,6 +70,13 @@ def test_call_that_never_began():
     add.bind({"a": 1}).task("sequential")
 
 
+def test_call_that_nobody_ran():
+    ctx = tx.Context([add])
+    ctx.receive([{"id": name, "name": "add", "arguments": {"a": 1}} for name in ("c1", "c2", "c3")])
+    ctx.pending_functions[0].cancel()
+    ctx.pending_functions[:1].wait()
+
+
 def test_failed():
     os.pipe()
     raise LookupError("the test's own")
@@ -80,6 +87,7 @@ LEFT = {
     "test_thread": "thread 'forgotten'",
     "test_child": r"child process \d+",
     "test_call": r"calls that had not settled when the test ended: 'stand' \(c1\); wait for them",
+    "test_call_that_nobody_ran": r"calls that were received and never run: 'add' \(c3\); wait for them, or cancel them",
     "test_call_that_never_began": "had not settled when the test ended: 'add'; wait",
 }
 
@@ -93,7 +101,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     command = [sys.executable, "-m", "pytest", "-rA", "-W", "ignore", "-p", "toolexec_pytest"]
     command += ["-p", "no:randomly", "-p", "no:cacheprovider", "--tb=short"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=50, check=False)
-    assert "1 failed, 6 passed, 5 errors" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 7 passed, 6 errors" in done.stdout, done.stdout + done.stderr
     return done.stdout
 
 

@@ -57,7 +57,7 @@ def test_a_mock_is_a_function_to_make_a_tool_of_and_none_by_itself() -> None:
 
     assert 3 == made.bind({}).task().wait(10).value
     assert made.skill is False
-    with pytest.raises(tx.DeclarationError, match="make one of it with tx[.]as_tool"):
+    with pytest.raises(tx.DeclarationError, match=r"make one of it with tx\.as_tool"):
         tx.Context([fake])
 
 
