@@ -97,7 +97,8 @@ class Context(Conversation, Deferrals, Dumps):
             reveal: What the model is told of a tool's exception: its "message", or no more than its "type".
             redact: Given what the model would read of a call that is not ``ok``; gives what it reads instead.  So it
                 is with message and traceback of an exception that an ``OpenTelemetryTracer`` is to keep.
-            max_result_bytes: How much of a result's text the model is sent, in UTF-8; the Return keeps all.
+            max_result_bytes: How much of a result the model is sent: of its texts in UTF-8, and as much again of
+                pictures and files, for which words stand where there is no room; the Return keeps all.
             clock: Tells the time for waits; for tests.
 
         Raises:

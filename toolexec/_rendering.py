@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from toolexec._errors import DeclarationError, ToolError
 from toolexec._json import class_name, is_dict
 from toolexec._json_options import Json
-from toolexec._parts import Part, Text, parts_of
+from toolexec._parts import File, Part, Text, parts_of
 from toolexec._return import Return, render
 
 Reveal = Literal["message", "type"]
@@ -73,8 +73,10 @@ class Rendering:
         return redacted if redacted.strip() else "(this error is withheld)"
 
     def _cut(self, parts: Sequence[Part]) -> list[Part]:
-        """The parts of a result, its texts no longer than they may be, together."""
+        """The parts of a result: its texts together no larger than they may be, its pictures and files likewise."""
         limit = self._max_bytes
+        if limit is not None:
+            parts = _fitting(parts, limit)
         whole = sum(len(_utf8(part.text)) for part in parts if isinstance(part, Text))
         if limit is None or whole <= limit:
             return list(parts)
@@ -97,6 +99,21 @@ class Rendering:
             if len(text) < len(part.text):
                 left = shown  # what comes after the cut is not shown, though it might be short
         return kept
+
+
+def _fitting(parts: Sequence[Part], limit: int) -> list[Part]:
+    """The same, with words in place of the pictures and files for which there is no room; each in its turn."""
+    left = limit
+    fitting: list[Part] = []
+    for part in parts:
+        size = 0 if isinstance(part, Text) else len(part.data)
+        if size > left and not isinstance(part, Text):
+            named = f"the file {part.name!r}" if isinstance(part, File) else "an image"
+            fitting.append(Text(f"[cut: {named}, {part.media_type}, {size} bytes, is left out]"))
+        else:
+            left -= size
+            fitting.append(part)
+    return fitting
 
 
 def cut_text(text: str, limit_bytes: int) -> str:

@@ -69,9 +69,9 @@ def resolve(source: Any) -> Any:
 _NOBODYS = "toolexec_no_such_name"
 
 
-def stated(thing: Any, name: str) -> Any:
+def stated(thing: object, name: str) -> Any:
     """An attribute of it, or None; where it answers to every name, as a mock does, only one that was set."""
-    kind: Any = type(thing)
+    kind = type(thing)
     found = getattr(thing, name, None)
     if found is None or not hasattr(thing, _NOBODYS):
         return found

@@ -119,6 +119,22 @@ def test_the_texts_of_a_result_with_pictures_share_the_limit() -> None:
     assert 200 >= len((blocks[0]["text"] + blocks[2]["text"]).encode())
 
 
+def test_pictures_and_files_have_the_limit_too_and_the_return_keeps_them() -> None:
+    notes, other = tx.File(b"f" * 50, "text/plain", "notes"), tx.File(b"g", name="g")
+    parts = [tx.Image(b"p" * 150), tx.Image(b"q" * 150), notes, other]
+    ctx = tx.Context(tools=[tx.as_tool(lambda: parts, name="draw")], strategy="sequential", max_result_bytes=200)
+    ctx.receive([{"id": "c1", "name": "draw"}])
+    (ret,) = ctx.wait()
+    blocks = ctx.messages("anthropic")[0]["content"][0]["content"]
+    texts = [block.get("text") for block in blocks]
+
+    assert parts == ret.value
+    assert ["image", "text"] == [block["type"] for block in blocks[:2]]
+    assert "[cut: an image, image/png, 150 bytes, is left out]" == texts[1]
+    assert "left out" not in texts[2], "there is room for it"
+    assert "[cut: the file 'g', application/octet-stream, 1 bytes, is left out]" == texts[3]
+
+
 @pytest.mark.parametrize(
     ("text", "limit", "kept"),
     [
