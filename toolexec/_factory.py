@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import types
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, get_type_hints
 
 from toolexec._errors import DeclarationError
@@ -10,6 +13,15 @@ from toolexec._function import Function
 from toolexec._inject import Make, check_deps
 from toolexec._runner import Factory, is_async
 from toolexec._tool import class_definition
+
+
+@contextmanager
+def _managed() -> Generator[None]:
+    yield
+
+
+# What is behind every function that ``contextmanager`` makes.
+_MANAGER: Any = getattr(_managed, "__code__", None)
 
 
 def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
@@ -28,7 +40,14 @@ def factory(make: Callable[[], Any], *, tool: type | None = None) -> Function:
         DeclarationError: What it makes is no tool; where an instance has to tell, not before it is used as one.
     """
     if not callable(make):
-        raise DeclarationError(f"factory takes a function that makes an instance, not {make!r}")
+        raise DeclarationError(
+            f"factory takes a function that makes an instance, not {make!r}; an instance is given as it is"
+        )
+    if inspect.isgeneratorfunction(make) or getattr(make, "__code__", None) is _MANAGER:
+        raise DeclarationError(
+            f"factory: {make!r} is a generator, or a context manager made of one; it takes a function that returns the "
+            "instance: nothing would run what comes after the yield"
+        )
     declared = tool if tool is not None else _said_of(make)
     return _MadeBy(make) if declared is None else Function._of(_definition(make, declared))
 
@@ -67,8 +86,20 @@ def dependencies(deps: Mapping[Any, Any] | None) -> dict[Any, Any]:
             raise DeclarationError(
                 f"deps: what makes {kind!r} is async; it takes a plain function, which is not awaited"
             )
+        if make is None and _is_unmade(kind, value):
+            raise DeclarationError(
+                f"deps: {kind.__name__} is a class, and {value!r} no instance of it but a function; where that makes "
+                f"one for each call, write  {kind.__name__}: tx.factory({value.__name__})"
+            )
         given[kind] = value if make is None else Make(make)
     return given
+
+
+def _is_unmade(kind: Any, value: Any) -> bool:
+    """Whether a plain function stands where an instance of an ordinary class belongs."""
+    if type(kind) is not type or type(value) not in (types.FunctionType, types.MethodType):
+        return False  # a Protocol, an ABC or Any have a class of their own, and may be what a function is
+    return not isinstance(value, kind)
 
 
 def _make_of(value: Any) -> Callable[[], Any] | None:

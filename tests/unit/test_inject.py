@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NewType, Protocol
 
 import pytest
 
@@ -115,3 +118,40 @@ def test_the_current_call_is_the_one_that_runs(strategy: str) -> None:
         return call == tx.current_call()
 
     assert tx.run(tool, {}, strategy).value is True
+
+
+Price = NewType("Price", int)
+
+
+class Made:
+    """What a function makes."""
+
+
+def make_one() -> Made:
+    return Made()
+
+
+def test_a_function_in_place_of_an_instance_is_refused_naming_the_factory() -> None:
+    with pytest.raises(tx.DeclarationError, match=r"write  Made: tx\.factory\(make_one\)"):
+        tx.Context([], deps={Made: make_one})
+
+
+def test_a_function_that_may_be_what_is_asked_for_is_taken() -> None:
+    class Maker(Protocol):
+        def __call__(self) -> Made: ...
+
+    for kind in (Maker, Callable, Callable[[], Made], Price, Any, object, types.FunctionType):
+        tx.Context([], deps={kind: make_one})
+
+
+def _generating() -> Iterator[Made]:
+    yield Made()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(_generating, "generator"), (contextmanager(_generating), "generator"), (Made(), "as it is")],
+)
+def test_what_makes_no_instance_is_no_factory(make: Any, words: str) -> None:
+    with pytest.raises(tx.DeclarationError, match=words):
+        tx.factory(make)
