@@ -51,10 +51,11 @@ class Rendering:
         """
         parts = parts_of(ret.value) if ret.ok else None
         if parts is None or not any(str(part).strip() for part in parts):
-            parts = [Text(self._text(ret, json) if kept is None else kept)]
+            parts = [Text(self.text(ret, json) if kept is None else kept)]
         return self._cut(parts)
 
-    def _text(self, ret: Return, json: Json) -> str:
+    def text(self, ret: Return, json: Json) -> str:
+        """The same in words, whole."""
         if self._reveal == "type" and ret.status == "raised" and not isinstance(ret.exception, ToolError):
             ret = replace(ret, value={**_form(ret), "message": "the tool failed"})
         text = render(ret, json=json)
