@@ -73,7 +73,7 @@ class Admission:
             return self.answer
         if self._decided or (self._stopped is not None and self._stopped(function) is not None):
             return bind_call(task, strategy, parent)
-        made = decide(task, strategy, parent, self._supervision, self._warning(), unreadable)
+        made = decide(task, strategy, parent, self._supervision, self._warning(function), unreadable)
         if not isinstance(made, Undecided):
             return made
         steps = task._steps = task._steps or Steps(task, strategy, place, retry)
@@ -90,8 +90,12 @@ class Admission:
         possible = function._definition.idempotent or (strategy is not None and strategy.isolated)
         return retry if possible else None
 
-    def _warning(self) -> str | None:
-        """What the guard says of them all; it is asked once."""
+    def _warning(self, function: Function) -> str | None:
+        """What the guard says of a call; it is asked once for them all."""
+        supervision = self._supervision
+        if supervision is None:
+            return None
         if not self._warnings:
-            self._warnings.append(None if self._supervision is None else self._supervision.warning(self._context))
-        return self._warnings[0]
+            self._warnings.append(supervision.warning(self._context))
+        warning = self._warnings[0]
+        return warning if warning is not None and supervision.guards(self._context, function) else None

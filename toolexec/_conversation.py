@@ -50,6 +50,10 @@ class Conversation:
         turn = [response for response in self._responses if response.turn == self._turn]
         return tuple(function for response in turn for function in response.functions)
 
+    def _asked(self) -> list[list[tuple[Function, Any]]]:
+        """The calls of this turn, by response; see ``Received.asked``."""
+        return [response.asked for response in self._responses if response.turn == self._turn and response.functions]
+
     def _calls(self) -> Iterator[Function]:
         return (function for response in self._responses for function in response.functions)
 

@@ -54,6 +54,13 @@ class Received:
         self._ids: dict[str, list[str | None]] = {}  # by provider: what was made up once has to stay
 
     @property
+    def asked(self) -> list[tuple[Function, Any]]:
+        """Its calls, each with its arguments as the model sent them, which an intercept may have changed."""
+        if self.state == "whole":
+            return [(function, call.arguments) for function, call in zip(self.functions, self.reply.calls, strict=True)]
+        return [(function, function.arguments) for function in self.functions]
+
+    @property
     def is_open(self) -> bool:
         """Whether something of it is still to come: calls, or their Returns."""
         return self.state == "open" or any(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,6 +14,9 @@ from toolexec._json import class_name, is_dict
 from toolexec._json_options import Json
 from toolexec._parts import File, Part, Text, parts_of
 from toolexec._return import Return, render
+from toolexec._runner import is_async
+
+_log = logging.getLogger("toolexec")
 
 Reveal = Literal["message", "type"]
 
@@ -33,6 +38,10 @@ class Rendering:
             raise DeclarationError(f"reveal is {reveal!r}; it takes 'message' or 'type'")
         if redact is not None and not callable(redact):
             raise DeclarationError(f"redact is {redact!r}; it takes a function from text to text")
+        if redact is not None and is_async(redact):
+            raise DeclarationError(
+                f"redact is {redact!r}, which is async; it takes a function that gives the text at once"
+            )
         if max_bytes is not None and (isinstance(max_bytes, bool) or not isinstance(max_bytes, int)):
             raise DeclarationError(f"max_result_bytes is {max_bytes!r}; it takes a whole number of bytes")
         if max_bytes is not None and max_bytes < _LEAST_BYTES:
@@ -67,10 +76,14 @@ class Rendering:
             return text
         try:
             redacted: object = self._redact(text)
-        except Exception as exc:  # noqa: BLE001 - the user's code; what it should have taken out must not be told
-            return f"(this error is withheld: what redacts it raised {class_name(exc)})"
+        except Exception:  # noqa: BLE001 - the user's code; what it should have taken out must not be told
+            _log.exception("toolexec: redact raised; the error of tool %r is withheld", ret.name)
+            return "(this error is withheld)"
         if not isinstance(redacted, str):
-            return f"(this error is withheld: what redacts it gave a {type(redacted).__name__})"
+            if inspect.iscoroutine(redacted):
+                redacted.close()
+            _log.error("toolexec: redact gave a %s; the error of tool %r is withheld", class_name(redacted), ret.name)
+            return "(this error is withheld)"
         return redacted if redacted.strip() else "(this error is withheld)"
 
     def _cut(self, parts: Sequence[Part]) -> list[Part]:

@@ -228,6 +228,9 @@ class Stream:
             return
         definition = function._definition
         self._barred = definition.exclusive
+        supervision = self._context._supervision
+        if supervision is not None and supervision.holds(self._context, function):
+            return
         wanted = self._start if isinstance(self._start, bool) else self._start(function)
         if wanted and definition.start_early and not definition.exclusive:
             strategy = pick(function, chosen(self._context._choice(function)))

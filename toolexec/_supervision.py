@@ -15,6 +15,7 @@ from toolexec._loop_guard import LoopGuard
 from toolexec._outcome import Outcome
 from toolexec._retry import Retry
 from toolexec._return import cancelled_form
+from toolexec._runner import is_async
 
 if TYPE_CHECKING:
     from toolexec._function import Function
@@ -73,10 +74,18 @@ class Supervision:
             return None
         try:
             said: object = self._guard.call(context)
-        except Exception as exc:  # noqa: BLE001 - the user's code; what cannot be judged does not run
+        except Exception:  # noqa: BLE001 - the user's code; what cannot be judged does not run
             _log.exception("toolexec: the guard %s raised", type(self._guard).__name__)
-            return f"the guard {type(self._guard).__name__} raised {class_name(exc)}"
+            return "whether these calls may run could not be decided, so they did not run"
         return said if isinstance(said, str) else None if not said else "the guard has stopped these calls"
+
+    def guards(self, context: Any, function: Function) -> bool:
+        """Whether what the guard has to say is about this call too."""
+        return not isinstance(self._guard, LoopGuard) or self._guard.concerns(context, function)
+
+    def holds(self, context: Any, function: Function) -> bool:
+        """Whether a call of a stream has to wait for its response's end, for the guard to see all of that."""
+        return isinstance(self._guard, LoopGuard) and self._guard.may_warn(context, function)
 
     def refuses(self, function: Function, warning: str | None) -> Outcome | None:
         """Count a call; the outcome, if guard or Budget refuse it."""
@@ -120,7 +129,7 @@ def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequen
             _check_tool("confirm", item, tools)
         if not isinstance(item, str) and not callable(item):
             raise DeclarationError(f"confirm has {item!r}; {takes}")
-        if inspect.iscoroutinefunction(item):
+        if not isinstance(item, str) and is_async(item):
             raise DeclarationError(f"confirm has {item!r}, which is async; what may be async is on_confirm")
     return frozenset(item for item in items if isinstance(item, str)), [item for item in items if callable(item)]
 
@@ -175,5 +184,9 @@ def _guard_of(given: Any) -> Any:
     if not callable(getattr(given, "call", None)) or isinstance(given, type):
         raise DeclarationError(
             f"guard is {given!r}; it takes True, tx.LoopGuard(...), or an object whose call(context) gives a warning"
+        )
+    if is_async(given.call):
+        raise DeclarationError(
+            f"guard is {given!r}, whose call is async; it is asked where the calls start, and answers at once"
         )
     return given

@@ -83,7 +83,7 @@ class TestGuard:
         [
             (lambda ctx: f"stop after {len(ctx.calls)}", "stop after 4"),
             (lambda ctx: True, "the guard has stopped these calls"),
-            (lambda ctx: 1 / 0, "the guard Guard raised ZeroDivisionError"),
+            (lambda ctx: 1 / 0, "whether these calls may run could not be decided, so they did not run"),
             (lambda ctx: None, None),
         ],
         ids=["says why", "says no", "raises", "says nothing"],

@@ -85,6 +85,15 @@ def test_a_redact_that_fails_withholds_the_error(redact: Any) -> None:
     assert "withheld" in told
 
 
+def test_a_redact_that_is_async_is_refused_and_one_that_gives_a_coroutine_withholds() -> None:
+    async def redact(text: str) -> str:
+        return text
+
+    with pytest.raises(tx.DeclarationError, match="async"):
+        tx.Context(redact=redact)  # type: ignore[arg-type]  # what a user may write
+    assert "(this error is withheld)" in sent(fail, "secret", redact=lambda text: redact(text))  # noqa: PLW0108 - hides it
+
+
 @pytest.mark.parametrize("size", [1_000, 101, 100_000])
 def test_a_result_that_is_too_large_is_cut_to_the_limit_and_says_how_much(size: int) -> None:
     told = sent(say, "x" * size, max_result_bytes=100)

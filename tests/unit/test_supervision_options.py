@@ -48,8 +48,15 @@ def test_an_async_predicate_is_refused_as_it_would_always_be_true() -> None:
     async def judge(function: tx.Function) -> bool:
         return False
 
-    with pytest.raises(tx.DeclarationError, match="async"):
-        tx.Context(tools=[add], confirm=judge)
+    class Judge:
+        async def __call__(self, function: tx.Function) -> bool:
+            return False
+
+        call = __call__
+
+    for options in ({"confirm": judge}, {"confirm": Judge()}, {"guard": Judge()}):
+        with pytest.raises(tx.DeclarationError, match="async"):
+            tx.Context(tools=[add], **options)
 
 
 @pytest.mark.parametrize(
