@@ -25,7 +25,7 @@ def test_example_runs(number: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 6])  # number 5 has responses of its own
 def test_example_runs_for_the_responses_of_a_provider(number: int, provider: str, tmp_path: Path) -> None:
     """One sends arguments as text, the other as an object: who supervises need not know."""
     example = EXAMPLES[number]
