@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolexec import _lazy_names
+
 if TYPE_CHECKING:
     from toolexec._as_tool import as_tool, as_tools
     from toolexec._budget import Budget
@@ -205,19 +207,11 @@ _MODULES = {
 
 # Hidden from type checkers, to which a module with a `__getattr__` has every name there could be.
 if not TYPE_CHECKING:
+    _find, __dir__ = _lazy_names.lazy_names(__name__, _MODULES)
 
     def __getattr__(name: str) -> object:
         if name == "__version__":  # stands in the package's metadata alone, and reading that is slow
             from importlib.metadata import version
 
             return version("toolexec")
-        if name not in _MODULES:
-            raise AttributeError(f"module 'toolexec' has no attribute {name!r}")
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module(f"toolexec.{_MODULES[name]}"), name)
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+        return _find(name)

@@ -9,6 +9,7 @@ from typing import Any
 from toolexec._call_state import CallState
 from toolexec._ctrl_c import pressed
 from toolexec._loop_kind import LoopKind, is_cancellation
+from toolexec._own_loop import run_to_end
 from toolexec._runner import has_hook, interrupt_runner
 
 _log = logging.getLogger("toolexec")
@@ -33,8 +34,6 @@ def run_taken_hook(call: CallState, loop: LoopKind = "asyncio") -> None:
     try:
         result: object = interrupt_runner(call.runner)
         if inspect.isawaitable(result):
-            from toolexec._own_loop import run_to_end
-
             hook = CallState(call.id, call.name, call.clock)
             outcome = run_to_end(result, hook, loop)
             if outcome.exception is not None:

@@ -11,6 +11,7 @@ from toolexec._here import CURRENT
 from toolexec._inject import put_in_place
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed
+from toolexec._own_loop import run_to_end
 from toolexec._runner import entry, resolve, yields_parts
 from toolexec._values import collect
 
@@ -49,8 +50,6 @@ def invoke(
             return Outcome("ok", value)
         if hand_over:
             return Awaiting(value)
-        from toolexec._own_loop import run_to_end  # only async tools need a loop's machinery
-
         return run_to_end(value, call, loop)
     except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is that call's answer
         return failed(call, exc)

@@ -6,6 +6,7 @@ import threading
 from contextvars import copy_context
 from typing import Any
 
+from toolexec._asyncio_end import end_asyncio
 from toolexec._call_state import CallState
 from toolexec._leaves import leaves
 from toolexec._loop_kind import LoopKind, running_loop
@@ -61,8 +62,6 @@ def _cancel(call: CallState) -> None:
 
 def _run_asyncio(value: Any, call: CallState) -> Outcome:
     import asyncio
-
-    from toolexec._asyncio_end import end_asyncio
 
     # Not asyncio.run: on the main thread that installs a signal handler, and the engine installs none.
     loop = asyncio.new_event_loop()

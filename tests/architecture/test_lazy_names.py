@@ -1,4 +1,4 @@
-"""The names of `toolexec` are imported when they are asked for, and are there all the same."""
+"""The names of `toolexec` and its `lowlevel` are imported when they are asked for, and are there all the same."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import toolexec
 import toolexec as tx
+import toolexec.lowlevel
 
 
 def _child(code: str, tmp_path: Path) -> list[str]:
@@ -29,15 +31,16 @@ def test_a_name_is_what_its_module_has_under_it(name: str) -> None:
     assert getattr(module, name) is getattr(toolexec, name)
 
 
-def test_what_type_checkers_read_is_what_is_found() -> None:
+@pytest.mark.parametrize("module", [toolexec, toolexec.lowlevel], ids=["toolexec", "lowlevel"])
+def test_what_type_checkers_read_is_what_is_found(module: Any) -> None:
     """Three lists name the names: for type checkers, for `import *`, and for finding them."""
     read: dict[str, str] = {}
-    for statement in ast.walk(ast.parse(Path(str(toolexec.__file__)).read_text("utf-8"))):
+    for statement in ast.walk(ast.parse(Path(module.__file__).read_text("utf-8"))):
         if isinstance(statement, ast.ImportFrom) and str(statement.module).startswith("toolexec."):
             read |= {alias.name: str(statement.module).removeprefix("toolexec.") for alias in statement.names}
 
-    assert toolexec._MODULES == read
-    assert tx.__all__ == list(toolexec._MODULES)
+    assert module._MODULES == read
+    assert module.__all__ == list(module._MODULES)
 
 
 def test_names_are_listed_and_starred_before_one_was_asked_for(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import NoReturn
 
+from toolexec import current_call
 from toolexec.lowlevel import Parcel
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_request
@@ -44,7 +45,8 @@ def main(fd: int, limits: Limits, streams: Streams) -> NoReturn:
 
 
 def warm_up() -> None:
-    """A tool that does nothing: a child runs it before its call, so that its memory is its own by then."""
+    """A tool that does next to nothing: a child runs it before its call, so that its memory is its own by then."""
+    current_call()  # what tools ask for is imported here, in the server, or each child would import it
 
 
 class _Server:
