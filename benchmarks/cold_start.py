@@ -1,4 +1,4 @@
-"""What comes before the first call: the import, and a first call in a new program under each strategy.
+"""What comes before the first call: the import, a declaration, and a first call in a new program under each strategy.
 
 python benchmarks/cold_start.py [--quick] [--rounds N] [--results FOLDER]
 """
@@ -33,9 +33,19 @@ if __name__ == "__main__":
     assert tx.run(ADD, {{"a": 1, "b": 1}}, "{strategy}").value == 2
 """
 
+_DECLARED = """
+import toolexec as tx
+
+@tx.tool
+def add(a: int, b: int) -> int:
+    return a + b
+"""
+
 _IMPORTS = {
     BARE: "pass",
     IMPORT: "import toolexec",
+    "a tool declared": _DECLARED,
+    "a Context of it": f"{_DECLARED}\ntx.Context(tools=[add])",
     "import concurrent.futures.thread": "import concurrent.futures.thread",
     "import asyncio": "import asyncio",
     "import pydantic": "import pydantic; pydantic.TypeAdapter",
