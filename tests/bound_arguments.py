@@ -35,7 +35,8 @@ def parameters_of(function: Any, tool: str = "t", *, skip_first: bool = False) -
 
 
 def bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    return parameters_of(function).validate(parse(arguments))
+    args, kwargs = parameters_of(function).validate(parse(arguments))
+    return list(args), kwargs
 
 
 def refusal(function: Any, arguments: dict[str, Any]) -> str:

@@ -6,14 +6,17 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import toolexec as tx
-from toolexec.lowlevel import MONOTONIC, Ask, CallState, Job, Outcome, Parcel
+from toolexec.lowlevel import MONOTONIC, Ask, CallState, Job, LoopKind, Outcome
 
 
 class Owner:
     """Hands out the outcome, and notes what came before."""
+
+    _timeout: float | None = None
 
     def __init__(self) -> None:
         self._wakers: list[Callable[[], object]] = []
@@ -47,16 +50,19 @@ class Owner:
         return not self.outcomes.empty()
 
 
+@dataclass
+class _Sheet:
+    source: Any
+    loop: LoopKind = "asyncio"
+    deliver: str = "raise"
+
+
 def job_of(body: Any, *args: Any, is_async: bool = False, isolated: bool = False) -> tuple[Owner, Job]:
     """A job of a tool or a plain function, and its owner."""
     source = getattr(body, "__wrapped__", body)
     owner = Owner()
-    job = Job(
-        owner,
-        Parcel("c1", "tool", source, args, {}, "asyncio"),
-        is_async=is_async,
-        entry=None if isolated else source,
-        context=contextvars.copy_context(),
-        call=CallState("c1", "tool", MONOTONIC),
-    )
+    call = CallState("c1", "tool", MONOTONIC)
+    job = Job(owner, _Sheet(source), args, {}, contextvars.copy_context(), call)
+    job.is_async = is_async
+    job.entry = None if isolated else source
     return owner, job

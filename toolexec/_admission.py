@@ -35,7 +35,7 @@ class Admission:
         self,
         context: Any,
         supervision: Supervision | None,
-        stopped: Callable[[Function], str | None] | None,
+        stopped: Callable[[], Callable[[Function], str | None] | None] | None,
         *,
         decided: bool,
         answer: Outcome | None,
@@ -48,9 +48,10 @@ class Admission:
         self.answer = answer
         self._warnings: list[str | None] = []
 
-    def concerns(self, function: Function) -> bool:
-        """Whether anybody has a say in a call."""
-        return self._supervision is not None or function.intercept is not None or self.answer is not None
+    @property
+    def concerns_all(self) -> bool:
+        """Whether somebody has a say in every call, and not only an intercept of its own."""
+        return self._supervision is not None or self.answer is not None
 
     def first_job(
         self, task: Task, strategy: Strategy | None, parent: CallState | None, places: dict[Strategy, Place]
@@ -71,7 +72,7 @@ class Admission:
         unreadable = None if function.intercept is None else own_arguments(function)
         if self.answer is not None:
             return self.answer
-        if self._decided or (self._stopped is not None and self._stopped(function) is not None):
+        if self._decided or self._is_stopped(function):
             return bind_call(task, strategy, parent)
         made = decide(task, strategy, parent, self._supervision, self._warning(function), unreadable)
         if not isinstance(made, Undecided):
@@ -83,6 +84,10 @@ class Admission:
             places[awaits] = awaits.bind()
         task._strategy, task._place = awaits, places[awaits]
         return steps.gate(made, parent)
+
+    def _is_stopped(self, function: Function) -> bool:
+        reason_for = None if self._stopped is None else self._stopped()
+        return reason_for is not None and reason_for(function) is not None
 
     def _retry(self, function: Function, strategy: Strategy | None) -> Retry | None:
         retry = None if self._supervision is None else self._supervision.retry

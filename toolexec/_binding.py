@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from toolexec._arguments import Plain, copied
 from toolexec._call_state import CallState
 from toolexec._errors import ArgumentsError, Interrupt, NoSuchToolError, UnsendableError
 from toolexec._inject import Sources, injected_into, makes, with_made
-from toolexec._job import Job, Parcel
+from toolexec._job import Job
 from toolexec._outcome import Outcome
 from toolexec._runner import entry
 from toolexec._schedule import Limit
@@ -19,43 +20,39 @@ from toolexec._tracer import Tracer
 
 if TYPE_CHECKING:
     from toolexec._function import Function
+    from toolexec._signature import Param
 
 _NOTHING: Mapping[str, Any] = {}
 
 
-class Fit(NamedTuple):
-    """A call that could run.
-
-    Attributes:
-        call: Its state.
-        strategy: Where.
-        args: What its body is given by position.
-        kwargs: And by keyword.
-        makes: Whether some of that is still to be made, where the body runs.
-    """
-
-    call: CallState
-    strategy: Strategy
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
-    makes: bool
-
-
-def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Fit | Outcome:
-    """Hold a call to its tool's parameters; or the outcome that refuses it."""
+def fit(task: Task, strategy: Strategy | None, parent: CallState | None) -> Job | Outcome:
+    """Hold a call to its tool's parameters: the job, which has no body yet; or the outcome that refuses it."""
     function = task.function
-    if function._definition.source is None or strategy is None:
+    definition = function._definition
+    if definition.source is None or strategy is None:
         return _unknown(function)
-    call = CallState(function._id, function._definition.name, task._group._clock, parent=parent)
+    call = CallState(function._id, definition.name, task._group._clock, parent=parent)
+    given, fill = function.arguments, _NOTHING
     try:
-        fill = _fill(task, strategy, call)
-        return Fit(call, strategy, *_take(function, fill), bool(fill) and makes(fill.values()))
+        if type(given) is Plain:
+            args, kwargs = given
+        else:
+            parameters = function._rendered or definition.parameters
+            if parameters.injected:
+                fill = _fill(task, strategy, call, parameters.injected)
+            args, kwargs = parameters.take(given, fill)
     except UnsendableError as exc:
         return Outcome("unsendable", exception=exc)
     except ArgumentsError as exc:
         return Outcome("bad_arguments", exception=exc)
     except BaseException as exc:  # noqa: BLE001 - see there
         return _raised(exc, parent)
+    job = Job(task, definition, args, kwargs, task._context, call)
+    if definition.is_async:
+        job.is_async = True
+    if fill and makes(fill.values()):
+        job.makes = True
+    return job
 
 
 def own_arguments(function: Function) -> Outcome | None:
@@ -73,7 +70,7 @@ def own_arguments(function: Function) -> Outcome | None:
     return None
 
 
-def named_arguments(function: Function, fitting: Fit) -> dict[str, Any]:
+def named_arguments(function: Function, fitting: Job) -> dict[str, Any]:
     """What the body of a call is given of the model's, by name, in containers of its own."""
     named: dict[str, Any] = copied(function._parameters.named(fitting.args, fitting.kwargs))
     return named
@@ -92,39 +89,26 @@ def _raised(exc: BaseException, parent: CallState | None) -> Outcome:
 
 
 def bind_call(
-    task: Task, strategy: Strategy | None, parent: CallState | None, fitting: Fit | Outcome | None = None
+    task: Task, strategy: Strategy | None, parent: CallState | None, fitting: Job | Outcome | None = None
 ) -> Job | Outcome:
     """A job for the call, or the outcome that refuses it; what ``fit`` gave may be handed in."""
-    fitting = fitting or fit(task, strategy, parent)
-    if isinstance(fitting, Outcome):
-        return fitting
-    function = task.function
+    job = fitting or fit(task, strategy, parent)
+    if strategy is None or isinstance(job, Outcome):
+        return job
+    function, call = task.function, job.call
     definition = function._definition
-    call, strategy, args, kwargs, to_make = fitting
-    try:
-        # An isolated call's runner lives where its body does; this process's copy is not told of its interrupt.
-        call.runner = runner = None if strategy.isolated else function.runner
-        body = None if strategy.isolated else with_made(entry(runner)) if to_make else entry(runner)
-    except BaseException as exc:  # noqa: BLE001 - see there
-        return _raised(exc, parent)
+    source = definition.source
+    if strategy.isolated:
+        pass  # its runner lives where its body does; this process's copy is not told of its interrupt
+    elif type(source) is FunctionType and function.tracer is None and not job.makes:
+        call.runner = job.entry = source  # as nearly always, and what the rest comes to then
+    else:
+        try:
+            call.runner = runner = function.runner
+            job.entry = with_made(entry(runner)) if job.makes else entry(runner)
+        except BaseException as exc:  # noqa: BLE001 - see there
+            return _raised(exc, parent)
     call.grace = strategy.grace  # a body may end by its interrupt before the ladder has set the exact one
-    job = Job(
-        task,
-        Parcel(
-            call.id,
-            call.name,
-            definition.source,
-            args,
-            kwargs,
-            definition.loop,
-            task._limits.timeout,
-            definition.deliver == "poll",
-        ),
-        is_async=definition.is_async,
-        entry=body,
-        context=task._context,
-        call=call,
-    )
     if definition.limits:
         call.limits = limits_of(function, parent)
     return job
@@ -140,26 +124,16 @@ def limits_of(function: Function, parent: CallState | None) -> tuple[Limit, ...]
     return tuple(limit for limit in limits if limit not in held)
 
 
-def _take(function: Function, fill: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """What the body is given, by position and by keyword; a model's arguments are validated."""
-    given = function.arguments
-    return given if isinstance(given, Plain) else function._parameters.take(given, fill)
-
-
 def deps_of(context: Any) -> Mapping[Any, Any]:
     return {} if context is None else context._deps
 
 
-def _fill(task: Task, strategy: Strategy, call: CallState) -> Mapping[str, Any]:
+def _fill(task: Task, strategy: Strategy, call: CallState, injected: Sequence[Param]) -> Mapping[str, Any]:
     """The values of the parameters that are not the model's."""
-    function = task.function
-    injected = () if isinstance(function.arguments, Plain) else function._parameters.injected
-    if not injected:
-        return _NOTHING
     context: Any = task._group._context
     tracer = Tracer() if task._tracing is None else task._tracing.tracer
     return injected_into(
-        function.name, injected, Sources(call, context, deps_of(context), tracer, isolated=strategy.isolated)
+        call.name, injected, Sources(call, context, deps_of(context), tracer, isolated=strategy.isolated)
     )
 
 

@@ -9,22 +9,19 @@ from toolexec._outcome import Outcome
 from toolexec._return import Return, cancelled_form, error_form
 
 if TYPE_CHECKING:
-    from toolexec._claim import Claims
     from toolexec._task import Task
 
 
 class ByHand:
     """What a Function has for it."""
 
-    __slots__ = ("_ahead", "_cancelled", "_claimed", "_claims", "_refusal", "_return", "_task")
-
-    _ahead: bool  # started before its response had ended, and not yet in the Group of that
-    _cancelled: bool
-    _claimed: bool
-    _claims: Claims
+    _ahead: bool = False  # started before its response had ended, and not yet in the Group of that
+    _cancelled: bool = False
+    _claimed: bool = False
+    _claim: Task | None = None  # who claimed it first; see there
     _refusal: Return  # the last that was made by hand; not there before
-    _return: Return | None
-    _task: Task | None
+    _return: Return | None = None
+    _task: Task | None = None
 
     if TYPE_CHECKING:
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolexec._at_need import is_first, own_list
 from toolexec._beside import run_beside
 from toolexec._errors import Interrupt
 
@@ -126,30 +127,21 @@ class CallState:
         told: Whether a listener was told: an exception that leaves the body then is taken for its doing.
     """
 
-    __slots__ = (
-        "_deliverable",
-        "_first",
-        "_hook",
-        "asks",
-        "barred",
-        "cancels",
-        "clock",
-        "deadline",
-        "ends_at",
-        "grace",
-        "id",
-        "inner",
-        "lazy",
-        "limits",
-        "listeners",
-        "name",
-        "on_listen",
-        "parent",
-        "runner",
-        "sink",
-        "told",
-        "wakers",
-    )
+    sink: Callable[[Progress], object] | None = None
+    parent: CallState | None = None
+    runner: Any = None
+    deadline: float | None = None
+    asks: Sequence[Ask] = ()
+    barred: Ask | None = None
+    ends_at: float | None = None
+    grace: float = 0.0
+    lazy: bool = False
+    limits: tuple[Any, ...] = ()
+    on_listen: Callable[[], object] | None = None
+    told: bool = False
+    _delivered: object = None  # who is first to set it delivers
+    _hook_taken: object = None  # likewise, runs the hook
+    _through: object = None  # likewise, need not see to what comes after
 
     def __init__(
         self,
@@ -164,25 +156,28 @@ class CallState:
         self.id: str | None = id
         self.name: str = name
         self.clock: Clock = clock
-        self.sink: Callable[[Progress], object] | None = sink
-        self.parent: CallState | None = parent
-        self.runner: Any = runner
-        self.deadline: float | None = None
-        self.asks: list[Ask] = []
-        self.barred: Ask | None = None
-        self.ends_at: float | None = None
-        self.grace: float = 0.0
-        self.lazy: bool = False
-        self.limits: tuple[Any, ...] = ()
-        self.cancels: list[Callable[[], object]] = []
-        self.inner: list[Group] = []
-        self.wakers: list[Callable[[], object]] = []
-        self.listeners: list[Listener] = []
-        self.on_listen: Callable[[], object] | None = None
-        self.told: bool = False
-        self._deliverable = [1]
-        self._hook = [1]
-        self._first = [1]
+        if sink is not None:
+            self.sink = sink
+        if parent is not None:
+            self.parent = parent
+        if runner is not None:
+            self.runner = runner
+
+    @property
+    def cancels(self) -> list[Callable[[], object]]:
+        return own_list(self, "_cancels")
+
+    @property
+    def inner(self) -> list[Group]:
+        return own_list(self, "_inner")
+
+    @property
+    def wakers(self) -> list[Callable[[], object]]:
+        return own_list(self, "_wakers")
+
+    @property
+    def listeners(self) -> list[Listener]:
+        return own_list(self, "_listeners")
 
     # Being asked
 
@@ -200,8 +195,9 @@ class CallState:
         """Ask it to stop; whether this is the first time.  Any thread or signal handler."""
         if self.asks and (ask.again or not self.asks[0].again):
             return False
-        self.asks.append(ask)  # behind the end of an attempt's own time: then no other follows
-        return self.asks[0] is ask
+        asks = own_list(self, "asks")
+        asks.append(ask)  # behind the end of an attempt's own time: then no other follows
+        return asks[0] is ask
 
     def asked_around(self) -> CallState | None:
         """The nearest call that was asked to stop: this one, or one around it; None when none was."""
@@ -231,19 +227,15 @@ class CallState:
     @property
     def delivered(self) -> bool:
         """Whether an interrupt was raised into the body, or what it awaits was cancelled."""
-        return not self._deliverable
+        return self._delivered is not None
 
     def deliver_once(self) -> bool:
         """Whether the caller is the one to deliver it."""
-        try:
-            self._deliverable.pop()
-        except IndexError:
-            return False
-        return True
+        return is_first(self, "_delivered")
 
     def undeliver(self) -> None:
         """What was raised got lost on its way (Python drops what is raised in a ``__del__``)."""
-        self._deliverable.append(1)
+        vars(self).pop("_delivered", None)
 
     def hit_by_outer(self) -> bool:
         """Whether an Interrupt that ended this body, on its waiter's thread, was raised for the call that waits."""
@@ -275,7 +267,7 @@ class CallState:
     @property
     def hook_due(self) -> bool:
         """Whether the body has ended by an interrupt, and the hook has still to hear of it."""
-        if not (self._hook and self.delivered and self.asked and self.grace > 0):
+        if not (self._hook_taken is None and self.delivered and self.asked and self.grace > 0):
             return False
         # A lazy call's hook is run by whoever interrupts it.  A limit of time, or a caller who leaves,
         # runs none; the thread that the ladder starts for that may come after the body's end.
@@ -284,23 +276,15 @@ class CallState:
     @property
     def hook_taken(self) -> bool:
         """Whether somebody runs the hook, or has run it."""
-        return not self._hook
+        return self._hook_taken is not None
 
     def meet(self) -> bool:
         """Whether the caller is the second of the two that have to be through: the body, and a hook beside it."""
-        try:
-            self._first.pop()
-        except IndexError:
-            return True
-        return False
+        return not is_first(self, "_through")
 
     def take_hook(self) -> bool:
         """Whether the caller is the one to run the hook."""
-        try:
-            self._hook.pop()
-        except IndexError:
-            return False
-        return True
+        return is_first(self, "_hook_taken")
 
     # For its body
 

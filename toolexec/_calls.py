@@ -31,6 +31,10 @@ class CallRecord(NamedTuple):
         return cls(None if id is None else str(id), name if isinstance(name, str) else "", arguments)
 
 
+# What CallRecord(...) comes to; that itself takes as long as all else that is done to read a call.
+_record: Any = vars(tuple)["__new__"]
+
+
 def call_dict(entry: object, position: int) -> CallRecord:
     """One call of a plain list: ``{"id", "name", "arguments"}``, or as OpenAI nests it.
 
@@ -39,15 +43,17 @@ def call_dict(entry: object, position: int) -> CallRecord:
     """
     if not is_object(entry):
         raise FormatError(f"call {position} is a {type(entry).__name__}: a call is a dict with name and arguments")
+    given = entry
     nested = entry.get("function")
     if nested is not None and is_object(nested) and isinstance(nested.get("name"), str) and nested["name"]:
-        return CallRecord.of(entry.get("id"), nested["name"], nested.get("arguments"))
-    name = entry.get("name")
+        given = nested
+    name, own = given.get("name"), entry.get("id")
     if not isinstance(name, str):
         raise FormatError(
             f"call {position} has no name: {excerpt(repr(entry))}; a call is {{'name': ..., 'arguments': ...}}"
         )
-    return CallRecord.of(entry.get("id"), name, entry.get("arguments"))
+    made: CallRecord = _record(CallRecord, (own if own is None else str(own), name, given.get("arguments")))
+    return made
 
 
 def unique_ids(given: Iterable[str | None], takes: re.Pattern[str] | None, *, needed: bool) -> list[str | None]:

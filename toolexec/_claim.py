@@ -12,10 +12,7 @@ from toolexec._deferred import is_deferred
 
 if TYPE_CHECKING:
     from toolexec._function import Function
-    from toolexec._return import Return
     from toolexec._task import Task
-
-Claims = dict["Task | None", "tuple[Task, Return | None]"]
 
 
 def claim(function: Function, task: Task, behind: Task | None, *, once: bool) -> bool:
@@ -27,12 +24,14 @@ def claim(function: Function, task: Task, behind: Task | None, *, once: bool) ->
         behind: Whose Return it is to replace.
         once: Whether it is left to whoever has it.  (Who names one call, and starts it, means it.)
     """
-    mine = (task, function._return)
-    while function._claims.setdefault(behind, mine) is not mine:
+    replaced = function._return
+    if replaced is not None:
+        task._replaced = replaced
+    while vars(function if behind is None else behind).setdefault("_claim", task) is not task:
         if once:
             return False
         behind = newest(function)
-    if mine[1] is not None and is_deferred(function):
+    if replaced is not None and is_deferred(function):
         function._return = None
     function._claimed = True
     function._task = task  # last: who sees it must not take the Return that is replaced for its own
@@ -41,17 +40,31 @@ def claim(function: Function, task: Task, behind: Task | None, *, once: bool) ->
 
 def newest(function: Function) -> Task | None:
     """The Task that has claimed a call last, perhaps at this moment."""
-    claims = list(function._claims.values())
-    return claims[-1][0] if claims else function._task
+    last, task = None, function._claim
+    while task is not None:
+        last, task = task, task._claim
+    return function._task if last is None else last
 
 
 def unclaim(function: Function, task: Task) -> None:
     """The Task never starts: the call is as it was before, as far as it was claimed at all."""
-    for behind, (whose, put_off) in list(function._claims.items()):
-        if whose is task:
-            if function._task is task:
-                function._task = behind
-            del function._claims[behind]
-            function._claimed = bool(function._claims)
-            if function._return is None:
-                function._return = put_off
+    behind: Task | None = None
+    while (there := _claim_behind(function, behind)) is not None:
+        if there is not task:
+            behind = there
+            continue
+        if function._task is task:
+            function._task = behind
+        holder = vars(function if behind is None else behind)
+        if task._claim is None:
+            del holder["_claim"]
+        else:
+            holder["_claim"] = task._claim
+        function._claimed = function._claim is not None
+        if function._return is None:
+            function._return = task._replaced
+        return
+
+
+def _claim_behind(function: Function, behind: Task | None) -> Task | None:
+    return function._claim if behind is None else behind._claim

@@ -129,7 +129,7 @@ class Context(Conversation, Deferrals, Dumps):
             "clock": clock,
             "tracing": tracing,
             "context": self,
-            "stopped": self._stop_reason,
+            "stopped": self._stops,
             "supervision": self._supervision,
             "note": self._note,
         }
@@ -242,7 +242,8 @@ class Context(Conversation, Deferrals, Dumps):
 
     def _bind(self, record: CallRecord, provider: Provider | None, model: str | None = None) -> Function:
         function = self._tools.bind(record, provider)
-        function.model = function.model if model is None else model
+        if model is not None:
+            function.model = model
         function._launching = self._launching  # also where the call is started by itself
         if self._tracer is not None:
             function.tracer = self._tracer
@@ -283,7 +284,8 @@ class Context(Conversation, Deferrals, Dumps):
         return Functions(self._responses[-1].functions if self._responses else (), self._open)
 
     def _open(self, functions: Sequence[Function], strategy: Any = None, **options: Any) -> Group:
-        choices = [self._choice(function, strategy) for function in functions]
+        otherwise = self.strategy if strategy is None else strategy
+        choices = [function._definition.strategy or otherwise for function in functions]
         return launch(functions, choices, **self._launching, **options)
 
     def _choice(self, function: Function, strategy: Any = None) -> Any:
@@ -342,6 +344,10 @@ class Context(Conversation, Deferrals, Dumps):
         from toolexec._interrupt_when import interrupt_when
 
         return interrupt_when(awaitable, partial(self.interrupt, reason, after_running=after_running))
+
+    def _stops(self) -> Callable[[Function], str | None] | None:
+        """What tells why a call of this turn may not start; None while all may."""
+        return self._stop_reason if self._asks or self._stopped_ids else None
 
     def _stop_reason(self, function: Function) -> str | None:
         if self._asks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolexec._by_hand import ByHand
@@ -45,20 +46,17 @@ class Function(ByHand, Registry):
         intercept: Supervises this call, or None; a Context sets its own.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_admitted",
-        "_called",
-        "_definition",
-        "_id",
-        "_launching",
-        "_rendered",
-        "_runner",
-        "arguments",
-        "intercept",
-        "model",
-        "tracer",
-    )
+    # A response may bring thousands of calls, of which most have nothing of this: then it costs them nothing.
+    arguments: Any = None
+    tracer: Tracer | None = None
+    model: str | None = None
+    intercept: Any = None
+    _id: str | None = None
+    _admitted: bool = False  # counted by its Context's guard and Budget
+    _runner: Any = None
+    _called: bool = False
+    _rendered: Parameters | None = None
+    _launching: Mapping[str, Any] = MappingProxyType({})  # what the Context that received it starts it with
 
     def __init__(self, name: str, description: str = "", **options: Any) -> None:
         """Declare a tool without a body; ``define`` gives it one.
@@ -77,31 +75,14 @@ class Function(ByHand, Registry):
             if isinstance(exc, DeclarationError):
                 raise
             raise DeclarationError(f"tool {name!r}: {exc}; the options are those of @tool") from None
-        self._init(definition)
-
-    def _init(self, definition: Definition, id: str | None = None, arguments: Any = None) -> None:
         self._definition = definition
-        self._id = id
-        self.arguments: Any = arguments
-        self.tracer: Tracer | None = None
-        self.model: str | None = None
-        self.intercept: Any = None
-        self._admitted = False  # counted by its Context's guard and Budget
-        self._runner: Any = None
-        self._ahead = False
-        self._called = False
-        self._cancelled = False
-        self._claimed = False
-        self._claims = {}
-        self._return = None
-        self._task = None
-        self._rendered: Parameters | None = None
-        self._launching: Mapping[str, Any] = {}  # what the Context that received it starts it with
 
     @classmethod
     def _of(cls, definition: Definition, id: str | None = None, arguments: Any = None) -> Function:
         self = Function.__new__(Function)
-        self._init(definition, id, arguments)
+        self._definition = definition
+        self._id = id
+        self.arguments = arguments
         return self
 
     @classmethod
@@ -118,9 +99,16 @@ class Function(ByHand, Registry):
             arguments: A dict, or JSON text as a model sent it.
             id: The call's id.
         """
-        call = Function._of(self._definition, id, arguments)
-        call.tracer, call.model, call._rendered = self.tracer, self.model, self._rendered
-        call.intercept = self.intercept
+        call = Function.__new__(Function)
+        call._definition, call._id, call.arguments = self._definition, id, arguments
+        if self.tracer is not None:
+            call.tracer = self.tracer
+        if self.model is not None:
+            call.model = self.model
+        if self.intercept is not None:
+            call.intercept = self.intercept
+        if self._rendered is not None:
+            call._rendered = self._rendered
         return call
 
     # What it is

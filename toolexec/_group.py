@@ -25,10 +25,11 @@ from toolexec._waiting import Wakers, apark, check_timeout, refuse_running_loop,
 if TYPE_CHECKING:
     from toolexec._call_state import CallState
     from toolexec._function import Function
+    from toolexec._job import Owner
     from toolexec._outcome import Outcome
     from toolexec._return import Return
     from toolexec._schedule import Entry, Window
-    from toolexec._strategy import Place
+    from toolexec._strategy import Place, Strategy
     from toolexec._task import Task
 
 _log = logging.getLogger("toolexec")
@@ -52,6 +53,9 @@ class Group:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tasks: tuple[Task, ...] = ()
+        # Those that have not settled; a pop is atomic: of several who settle one, whoever pops it does.
+        self._open: dict[Task, bool] = {}
+        self._strategies: tuple[Strategy, ...] = ()
         self._places: tuple[Place, ...] = ()
         self._lazy: tuple[Place, ...] = ()
         self._finished: list[Task] = []  # in the order they settled; only ever appended to
@@ -252,32 +256,26 @@ class Group:
     def _done(self) -> bool:
         return len(self._finished) == len(self._tasks)
 
+    def _more(self) -> bool:
+        return len(self._finished) < len(self._tasks)
+
     def _answer(self, timeout: float | None) -> tuple[Return, ...]:
         self._raise_pressed()
         if not self._done():
             raise WaitTimeout(timeout or 0.0, [task.function.id for task in self._tasks if task.alive])
-        return tuple(self._answer_of(task) for task in self._tasks)
-
-    def _answer_of(self, task: Task) -> Return:
-        assert task._return is not None
-        return task._return
+        return tuple([task._return for task in self._tasks if task._return is not None])
 
     # For tasks
 
-    def _publish(self, task: Task, outcome: Outcome) -> None:
-        """A task has its outcome: trace it, make it visible, start what waited for it, wake who waits."""
-        if (task._tracing is not None or task._steps is not None) and CONTROL.is_current():
-            # A tracer and an intercept are the user's code, and may block; the control thread must not.
-            run_beside(partial(self._finish, task, outcome), "trace")
-        else:
-            self._finish(task, outcome)
+    def _owners_in(self, strategy: Strategy) -> list[Owner]:
+        return [task for task in self._tasks if task._return is None and strategy in task._strategies()]
 
     def _finish(self, task: Task, outcome: Outcome) -> None:
+        """A task has its outcome: trace it, make it visible, start what waited for it, wake who waits."""
         task._publish(outcome)
-        for strategy in task._strategies():
-            strategy._live.discard(task)
         self._finished.append(task)
-        self._emit_settled(task)
+        if self._listeners:
+            self._emit_settled(task)
         self._let_go(task, task._entry)
 
     def _follow(self, tasks: Iterable[Task]) -> None:
@@ -322,8 +320,6 @@ class Group:
         if task._return is None:
             run_beside(partial(self._finish, task, outcome), "trace")
             return
-        for strategy in task._strategies():
-            strategy._live.discard(task)
         if task not in self._finished:
             self._finished.append(task)
         self._emit_settled(task)
@@ -334,10 +330,11 @@ class Group:
         """A task has finished: start what waited for it, wake who waits.  More than once does no harm."""
         if entry is not None:
             CONTROL.post(lambda: [self._starter(start.item) for start in entry.window.settle(entry)])
-        if self._done():
+        if len(self._finished) == len(self._tasks):
             self._complete()
             wake_all(self._all)
-        wake_all(self._each)
+        if self._each:
+            wake_all(self._each)
         for follower in self._followers:
             follower._hear(task)
 
@@ -352,6 +349,8 @@ class Group:
             self._parent.inner.remove(self)
         for place in self._places:
             place.release()
+        for strategy in self._strategies:
+            strategy._live.discard(self)
         LIVE.discard(self)
 
     def _emit(self, event: Event) -> None:

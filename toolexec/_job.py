@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import Any, NamedTuple, Protocol
@@ -16,8 +15,6 @@ from toolexec._invoke import Awaiting, invoke
 from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome, failed, stopped
 from toolexec._values import settle_value
-
-_generations = itertools.count(1)
 
 
 class Parcel(NamedTuple):
@@ -47,8 +44,22 @@ class Parcel(NamedTuple):
     carrier: Mapping[str, str] | None = None
 
 
+class Sheet(Protocol):
+    """What a job has to know of its tool."""
+
+    @property
+    def source(self) -> Any: ...
+    @property
+    def loop(self) -> LoopKind: ...
+    @property
+    def deliver(self) -> str: ...
+
+
 class Owner(Protocol):
     """Whom a job reports to: the Task it was made for."""
+
+    @property
+    def _timeout(self) -> float | None: ...
 
     def _sent(self, job: Job) -> Mapping[str, str] | None: ...
 
@@ -80,54 +91,57 @@ class Job:
     right before the body, and then ``body``, ``await abody`` or whatever runs the ``parcel`` elsewhere.
 
     Attributes:
-        parcel: The call itself.
+        args: Positional arguments, validated.
+        kwargs: Keyword arguments, validated.
         is_async: Whether the body is a coroutine function or an async generator.
         entry: What to call, where the body runs in this process; None under an isolated strategy.
         context: The submitter's context variables, copied for this call alone.
-        call: The state that the body sees.
-        generation: Unique in this process; an interrupt belongs to a generation, never to a worker.
+        call: The state that the body sees; one for each job: an interrupt belongs to it, never to a worker.
         begun: Whether its body has begun, as far as this process has heard.
+        makes: Whether some of its arguments are still to be made, where the body runs.
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    __slots__ = (
-        "_concluded",
-        "_outcomes",
-        "_over",
-        "_owner",
-        "begun",
-        "call",
-        "context",
-        "entry",
-        "generation",
-        "is_async",
-        "parcel",
-        "slot",
-    )
+    is_async: bool = False
+    begun: bool = False
+    makes: bool = False
+    slot: Any = None
+    entry: Callable[..., Any] | None = None
+    _concluded: Outcome | None = None
+    _outcomes: Sequence[Outcome] = ()  # where another job may follow this one; the first counts
+    _over: bool = False  # another has followed it
 
     def __init__(
         self,
         owner: Owner,
-        parcel: Parcel,
-        *,
-        is_async: bool,
-        entry: Callable[..., Any] | None,
+        sheet: Sheet,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
         context: Context,
         call: CallState,
     ) -> None:
         self._owner = owner
-        self.parcel: Parcel = parcel
-        self.is_async: bool = is_async
-        self.entry: Callable[..., Any] | None = entry
+        self._sheet = sheet
+        self.args: Sequence[Any] = args
+        self.kwargs: Mapping[str, Any] = kwargs
         self.context: Context = context
         self.call: CallState = call
         call.sink = self.report
-        self.generation: int = next(_generations)
-        self.begun: bool = False
-        self.slot: Any = None
-        self._concluded: Outcome | None = None
-        self._outcomes: list[Outcome] = []  # where another job may follow this one; the first counts
-        self._over = False  # another has followed it
+
+    @property
+    def parcel(self) -> Parcel:
+        """The call itself, as it would be sent."""
+        call, sheet = self.call, self._sheet
+        return Parcel(
+            call.id,
+            call.name,
+            sheet.source,
+            self.args,
+            self.kwargs,
+            sheet.loop,
+            self._owner._timeout,
+            sheet.deliver == "poll",
+        )
 
     @property
     def asked(self) -> bool:
@@ -142,7 +156,7 @@ class Job:
     @property
     def polls(self) -> bool:
         """Whether the tool only asks whether it was interrupted: nothing is to be raised into it."""
-        return self.parcel.polls
+        return self._sheet.deliver == "poll"
 
     @property
     def settled(self) -> bool:
@@ -165,17 +179,13 @@ class Job:
             told by ``ask``.)
         """
         call = self.call
-        if self.entry is None:
-            self.begun = True
-            self._owner._begun(self)
-            return not call.asked
-        if not call.asked and call.barred is None:
+        if self.entry is None or (not call.asks and call.barred is None):
             self.begun = True
             self._owner._begun(self)
         # Looked at once more: who asks looks the other way round, whether it has begun; so one sees the other.
-        if call.barred is not None:
+        if call.barred is not None and self.entry is not None:
             call.ask(call.barred)
-        return not call.asked
+        return not call.asks
 
     def body(self, *, hand_over: bool = False) -> Outcome | Awaiting:
         """Run the body on this thread, in the job's context; never raises.
@@ -184,16 +194,15 @@ class Job:
         not awaited but handed to the caller.
         """
         assert self.entry is not None, "an isolated strategy runs the parcel, not the body"
-        parcel = self.parcel
         return self.context.run(
-            invoke, self.entry, parcel.args, parcel.kwargs, self.call, parcel.loop, hand_over=hand_over
+            invoke, self.entry, self.args, self.kwargs, self.call, self._sheet.loop, hand_over=hand_over
         )
 
     async def abody(self) -> Any:
         """Run an async body here, as part of a task whose context is the job's; raises what the tool raises."""
         assert self.entry is not None, "an isolated strategy runs the parcel, not the body"
         CURRENT.set(self.call)
-        return await settle_value(self.entry(*self.parcel.args, **self.parcel.kwargs), self.call)
+        return await settle_value(self.entry(*self.args, **self.kwargs), self.call)
 
     async def resume(self, awaiting: Awaiting) -> Any:
         """Await what a sync body left to be awaited, as part of such a task; raises what it raises."""
@@ -261,7 +270,7 @@ class Job:
         # A copy: the context itself may be entered, by the body that still runs.
         ran = True
         try:
-            ran = self.context.copy().run(run_hook, self.call, self.parcel.loop)
+            ran = self.context.copy().run(run_hook, self.call, self._sheet.loop)
         finally:
             if ran:
                 self._hook_over()
@@ -269,7 +278,7 @@ class Job:
     def run_taken_hook(self) -> None:
         """:meth:`run_hook`, for who has taken it."""
         try:
-            self.context.copy().run(run_taken_hook, self.call, self.parcel.loop)
+            self.context.copy().run(run_taken_hook, self.call, self._sheet.loop)
         finally:
             self._hook_over()
 

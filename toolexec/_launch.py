@@ -20,6 +20,7 @@ from toolexec._errors import ToolexecError
 from toolexec._group import LIVE, Group
 from toolexec._here import CURRENT
 from toolexec._inject import check_injected
+from toolexec._ladder import ask_all
 from toolexec._lifecycle import refuse_when_exiting
 from toolexec._loop_kind import running_loop
 from toolexec._opening import open_group, start
@@ -27,7 +28,7 @@ from toolexec._outcome import Outcome
 from toolexec._owning import abort
 from toolexec._strategy import Place, Strategy, check_window
 from toolexec._task import Task
-from toolexec._time_limits import check_limit
+from toolexec._time_limits import NO_LIMITS, check_limit
 from toolexec._tracer import Tracer, Tracing, current_tracing
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def launch(
     timeout: float | None = None,
     call_timeout: float | None = None,
     context: Any = None,
-    stopped: Callable[[Function], str | None] | None = None,
+    stopped: Callable[[], Callable[[Function], str | None] | None] | None = None,
     supervision: Supervision | None = None,
     decided: bool = False,
     answer: Outcome | None = None,
@@ -91,7 +92,7 @@ def launch(
         timeout: Seconds that the Group has, from now.
         call_timeout: Seconds that each call has, from the start of its body, beside its tool's own limits.
         context: The Context that the Group belongs to.
-        stopped: Why a call of that Context may not start, or None.
+        stopped: What tells why a call of that Context may not start; None while all may.
         supervision: What that Context lets run.
         decided: Whether that need not be asked: these may run.
         answer: What they have come to already; nothing runs.
@@ -126,24 +127,18 @@ def launch(
     tasks: list[Task] = []
     admission = Admission(context, supervision, stopped, decided=decided, answer=answer) if supervised else None
     try:
-        for function, strategy in zip(functions, strategies, strict=True):
-            if (started := ahead.get(id(function))) is not None:
-                tasks.append(started)
-                continue
-            own = function.tracer
-            task = Task(function, group, copy_context(), tracing if own is None else _tracing(own, tracing))
-            task._on_progress = on_progress
-            task._limits = function._definition.time_limits.or_call(call_timeout)
-            tasks.append(task)
-            if not claim(function, task, behind, once=once):
-                del tasks[-1]
-                continue
-            bound = _bind(task, strategy, parent, places, admission)
+        to_bind = _claimed(group, tasks, zip(functions, strategies, strict=True), ahead, behind, once=once)
+        _hand_options(group._open, tracing, on_progress, call_timeout)
+        for task, strategy in to_bind:
+            if admission is not None and (admission.concerns_all or task.function.intercept is not None):
+                bound = admission.first_job(task, strategy, parent, places)
+            else:
+                bound = bind_call(task, strategy, parent)
             if isinstance(bound, Outcome):
                 refused.append((task, bound))
             else:
-                task._job = bound
-        group._places = tuple(places.values())
+                _give_place(task, bound, strategy, places)
+        group._strategies, group._places = tuple(places), tuple(places.values())
         _hold(group, tasks, parent, timeout)  # from here on each of them gets a Return
         _begin(group, refused, window, stopped)
     except BaseException as exc:  # a Ctrl-C, anywhere
@@ -155,10 +150,67 @@ def launch(
     return group
 
 
+def _claimed(
+    group: Group,
+    tasks: list[Task],
+    calls: Iterable[tuple[Function, Strategy | None]],
+    ahead: Mapping[int, Task | None],
+    behind: Task | None,
+    *,
+    once: bool,
+) -> list[tuple[Task, Strategy | None]]:
+    """Claim the calls; ``tasks`` gets those that have started ahead as well."""
+    claimed: list[tuple[Task, Strategy | None]] = []
+    for function, strategy in calls:
+        if ahead and (started := ahead.get(id(function))) is not None:
+            tasks.append(started)
+            continue
+        task = Task(function, group, copy_context())
+        tasks.append(task)
+        group._open[task] = True
+        if claim(function, task, behind, once=once):
+            claimed.append((task, strategy))
+        else:
+            tasks.pop()
+            del group._open[task]
+    return claimed
+
+
+def _hand_options(
+    tasks: Iterable[Task],
+    tracing: Tracing | None,
+    on_progress: Callable[..., object] | None,
+    call_timeout: float | None,
+) -> None:
+    for task in tasks:
+        function = task.function
+        if function.tracer is not None:
+            task._trace(_tracing(function.tracer, tracing))
+        elif tracing is not None:
+            task._trace(tracing)
+        if on_progress is not None:
+            task._on_progress = on_progress
+        limits = function._definition.time_limits
+        if limits is not NO_LIMITS or call_timeout is not None:
+            task._limits = limits.or_call(call_timeout)
+
+
+def _give_place(task: Task, job: Job, strategy: Strategy | None, places: Mapping[Strategy, Place]) -> None:
+    task._job = job
+    place = task._place  # where a decision is awaited
+    if place is None and strategy is not None:
+        place = places[strategy]
+        task._strategy, task._place = strategy, place
+    if place is not None and place.lazy:
+        job.call.lazy = True
+
+
 def _check_injected(functions: Sequence[Function], context: Any) -> None:
     for function in functions:
-        if function._definition.source is not None and not isinstance(function.arguments, Plain):
-            check_injected(function.name, function._parameters.injected, context, deps_of(context))
+        if function._definition.source is None or type(function.arguments) is Plain:
+            continue
+        if injected := function._parameters.injected:
+            check_injected(function.name, injected, context, deps_of(context))
 
 
 def _picked(
@@ -169,12 +221,12 @@ def _picked(
     last: Any = _NO_CHOICE
     strategy: Strategy | None = None
     for function, choice in zip(functions, choices, strict=True):
-        if id(function) in ahead:
+        if ahead and id(function) in ahead:
             strategies.append(None)
             continue
         if choice is not last:  # of a Context's calls most have its own
             strategy, last = chosen(choice), choice
-        strategies.append(pick(function, strategy))
+        strategies.append(pick(function, None) if strategy is None else strategy)
     return strategies
 
 
@@ -193,25 +245,6 @@ def _hold(group: Group, tasks: Sequence[Task], parent: CallState | None, timeout
         if parent is not None:
             group._parent = parent
             parent.inner.append(group)
-
-
-def _bind(
-    task: Task,
-    strategy: Strategy | None,
-    parent: CallState | None,
-    places: dict[Strategy, Place],
-    admission: Admission | None,
-) -> Job | Outcome:
-    """The first job of a call, and where that runs; or the outcome that refuses it."""
-    if admission is not None and admission.concerns(task.function):
-        bound = admission.first_job(task, strategy, parent, places)
-    else:
-        bound = bind_call(task, strategy, parent)
-    if isinstance(bound, Outcome) or strategy is None or task._place is not None:
-        return bound
-    task._strategy, task._place = strategy, places[strategy]
-    bound.call.lazy = task._place.lazy
-    return bound
 
 
 def _check_callback(on_progress: object) -> None:
@@ -236,20 +269,25 @@ def _begin(
     group: Group,
     refused: Sequence[tuple[Task, Outcome]],
     window: int | None,
-    stopped: Callable[[Function], str | None] | None,
+    stopped: Callable[[], Callable[[Function], str | None] | None] | None,
 ) -> None:
     if group._tasks:
         LIVE.add(group)
     # Whoever interrupts the Context, or the call around this, or closes the strategy, sets a flag and
     # then looks which calls there are; here it is the other way round.  So one of the two sees the other.
+    for strategy in group._strategies:
+        strategy._live.add(group)
+        if strategy.closed:  # since it was chosen
+            for owner in group._owners_in(strategy):
+                owner._ask(Ask("its strategy was closed"))
     parent = group._parent
     ready = [task for task in group._tasks if task._group is group and task._job is not None]
-    for task in ready:
-        _enlist(task)
-        if parent is not None and parent.asked:
-            task._ask(Ask(parent.reason))
-        if stopped is not None and (reason := stopped(task.function)) is not None:
-            task._ask(Ask(reason))
+    if parent is not None and parent.asked:
+        ask_all(ready, Ask(parent.reason))
+    if stopped is not None and (reason_for := stopped()) is not None:
+        for task in ready:
+            if (reason := reason_for(task.function)) is not None:
+                task._ask(Ask(reason))
     for task, outcome in refused:
         task._come_to(outcome)
     open_group(group, ready, window)
@@ -278,14 +316,6 @@ def _give_back(tasks: Iterable[Task], places: Iterable[Place]) -> None:
 def _release(places: Iterable[Place]) -> None:
     for place in places:
         place.release()
-
-
-def _enlist(task: Task) -> None:
-    """From here on closing the strategy reaches the call; or it was closed since it was chosen."""
-    for strategy in task._strategies():
-        strategy._live.add(task)
-        if strategy.closed:
-            task._ask(Ask("its strategy was closed"))
 
 
 def pick(function: Function, strategy: Strategy | None) -> Strategy | None:

@@ -64,10 +64,10 @@ def _after_fork_in_child() -> None:
         group._places = ()
         for task in group._tasks:
             if task._return is None:
-                task._wakers.clear()
+                task._waiters = ()
                 task._tracing = task._entry = None
                 lost = WorkerLost("this process was forked while the call ran; it goes on in the parent only")
-                task._outcomes.clear()  # one that a thread was just making visible has stayed there too
+                group._open[task] = True  # one that a thread was just making visible has stayed there too
                 task._come_to(Outcome("lost", exception=lost))
     for strategy in list(INSTANCES):
         strategy.reset_after_fork()

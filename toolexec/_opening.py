@@ -143,9 +143,10 @@ def start(task: Task) -> None:
     assert place is not None
     # In this order: an interrupt first sets the flag and then looks whether the job was handed over.
     task._handed = True
-    if job.asked or job.call.barred is not None:
-        if job.call.barred is not None:
-            job.call.ask(job.call.barred)
+    call = job.call
+    if call.asks or call.barred is not None:
+        if call.barred is not None:
+            call.ask(call.barred)
         job.deliver(job.stopped())
         return
     try:
@@ -154,5 +155,5 @@ def start(task: Task) -> None:
         lost = WorkerLost(f"its strategy could not start the call: {type(exc).__name__}: {exc}")
         lost.__cause__ = exc
         job.deliver(Outcome("lost", exception=lost))
-    if place.lazy:
+    if place.lazy and task._group._each:
         wake_all(task._group._each)  # who waits runs it

@@ -33,7 +33,7 @@ def wait(group: Group, wakers: Wakers, done: Callable[[], bool], timeout: float 
         if not group._lazy:
             park(wakers, done, clock, until)
             return
-        more = partial(_more, done, clock, until)
+        more = group._more if until is None and done == group._done else partial(_more, done, clock, until)
         while more():
             group._be_driven()
             for place in group._lazy:

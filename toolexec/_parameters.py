@@ -31,6 +31,7 @@ class Parameters:
     """
 
     __slots__ = (
+        "_as_read",
         "_defaults",
         "_expected",
         "_filled",
@@ -70,6 +71,7 @@ class Parameters:
         self._positional = [(param.name, _maker(param)) for param in params if param.kind is POSITIONAL_ONLY]
         self._defaults = {param.name: param.default for param in sent if param.default is not EMPTY}
         self._filled = [(param.name, _maker(param)) for param in sent if _is_filled(param)]
+        self._as_read = not (self._positional or self._filled)
         self.schema: dict[str, Any] = schema_of(tool, sent)
         properties: dict[str, Any] = self.schema["properties"]
         self._expected = list(properties)  # as the model is told them: by an alias, where one has it
@@ -85,7 +87,7 @@ class Parameters:
         self._flat = all(holds_no_object(shown) for shown in properties.values())
         self._rest = None if rest is None else Validator(Held(rest), self.schema, coerce=options.coerce)
 
-    def take(self, raw: object, fill: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def take(self, raw: object, fill: Mapping[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """What a model sent, parsed and validated; see ``validate``."""
         sent: Any = raw
         if self._quick is not None:
@@ -95,7 +97,7 @@ class Parameters:
                 if type(raw) is str:
                     values: dict[str, Any] = self._quick.text.validate_json(sent, strict=True)
                     if (self._flat and sent.count(":") == len(values)) or at_once(sent) is not None:
-                        return self._arranged(values, fill)
+                        return ((), values) if self._as_read and not fill else self._arranged(values, fill)
                 elif self._flat and type(raw) is dict:
                     return self._arranged(self._quick.passed.validate_python(sent, strict=True), fill)
             except ValueError:  # pydantic's; it is looked at more closely
@@ -120,7 +122,9 @@ class Parameters:
         engine = {param.name for param in self.injected}
         return {**self._defaults, **{name: value for name, value in given.items() if name not in engine}}
 
-    def validate(self, arguments: Arguments, fill: Mapping[str, Any] | None = None) -> tuple[list[Any], dict[str, Any]]:
+    def validate(
+        self, arguments: Arguments, fill: Mapping[str, Any] | None = None
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
         """Arguments for the body, by position and by keyword.
 
         Args:
@@ -132,7 +136,7 @@ class Parameters:
         """
         return self._arranged(self._read(arguments), fill)
 
-    def _arranged(self, values: dict[str, Any], fill: Mapping[str, Any] | None) -> tuple[list[Any], dict[str, Any]]:
+    def _arranged(self, values: dict[str, Any], fill: Mapping[str, Any] | None) -> tuple[Sequence[Any], dict[str, Any]]:
         for name, make in self._filled:
             if name not in values:
                 values[name] = make()

@@ -18,9 +18,10 @@ from toolexec._ctrl_c import pressed
 from toolexec._deciding import Undecided
 from toolexec._errors import ToolexecError
 from toolexec._intercept import name_of, options_of
-from toolexec._job import Job, Parcel
+from toolexec._job import Job
 from toolexec._json import class_name
 from toolexec._ladder import climb
+from toolexec._loop_kind import LoopKind
 from toolexec._outcome import Outcome
 from toolexec._return import Return, error_form
 from toolexec._runner import stated
@@ -32,6 +33,17 @@ if TYPE_CHECKING:
     from toolexec._task import Task
 
 _log = logging.getLogger("toolexec")
+
+
+class _Decision:
+    """What a job is told of its tool that awaits a decision, and so runs none."""
+
+    source: Any = None
+    loop: LoopKind = "asyncio"
+    deliver = "raise"
+
+
+_DECISION = _Decision()
 
 
 class Steps:
@@ -83,8 +95,9 @@ class Steps:
         self.gated = True
         self.limits = limits_of(function, parent)
         call = CallState(function.id, function.name, task._group._clock, parent=parent)
-        parcel = Parcel(function.id, function.name, None, (), {}, "asyncio")
-        return Job(task, parcel, is_async=True, entry=undecided.decide, context=task._context.copy(), call=call)
+        job = Job(task, _DECISION, (), {}, task._context.copy(), call)
+        job.entry, job.is_async = undecided.decide, True
+        return job
 
     def drop(self) -> None:
         """The decision is not awaited any more, or never was."""
@@ -107,7 +120,7 @@ class Steps:
     def _open(self, gate: Job, job: Job) -> None:
         """The call may run; on the control thread."""
         task = self._task
-        if task._outcomes:
+        if task not in task._group._open:
             return
         self.gated = False
         self._follow(gate, job)
@@ -165,7 +178,7 @@ class Steps:
     def _restart(self, last: Job, job: Job, delay: float) -> None:
         """Make another attempt, after a while; on the control thread."""
         task = self._task
-        if task._outcomes:
+        if task not in task._group._open:
             return
         self._tried += 1
         self._follow(last, job)
@@ -181,7 +194,7 @@ class Steps:
 
     def _start(self, job: Job) -> None:
         task = self._task
-        if task._job is job and not task._handed and not task._outcomes:
+        if task._job is job and not task._handed and task in task._group._open:
             task._group._starter(task)
 
     def _follow(self, last: Job, job: Job) -> None:
@@ -191,8 +204,6 @@ class Steps:
         for undo in task._undo:
             undo()
         task._undo.clear()
-        if task._strategy is not None and task._strategy is not self.strategy:
-            task._strategy._live.discard(task)
         last._over = True
         last.call.sink = None
         call.deadline = task._due

@@ -8,7 +8,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from toolexec._bell import Bell
 from toolexec._beside import run_beside
@@ -112,6 +112,12 @@ class Place(ABC):
         """The same from a running loop, without blocking it."""
 
 
+class Batch(Protocol):
+    """A Group, as a strategy sees it."""
+
+    def _owners_in(self, strategy: Strategy) -> list[Owner]: ...
+
+
 class Strategy(Place):
     """Where and how calls run.
 
@@ -141,7 +147,7 @@ class Strategy(Place):
         check_window(window)
         self.grace: float = float(grace)
         self.window: int | None = window if window is not None else self._default_window()
-        self._live: set[Owner] = set()
+        self._live: set[Batch] = set()  # the Groups that have calls here, while one of theirs has not settled
         self._closed = False
         INSTANCES.add(self)
 
@@ -190,7 +196,7 @@ class Strategy(Place):
             return
         until = self._refuse_work("its strategy was closed")
         with shield():  # bounded by grace; cut short, it would give nothing back, and nobody could close it again
-            for owner in list(self._live):
+            for owner in self._owners():
                 await apark(owner._wakers, owner._done, MONOTONIC, until)
         bell = Bell()
 
@@ -204,15 +210,19 @@ class Strategy(Place):
         threading.Thread(target=shut, name="toolexec-close", daemon=True).start()
         await bell.wait()
 
+    def _owners(self) -> list[Owner]:
+        """The calls here that have not settled."""
+        return [owner for batch in list(self._live) for owner in batch._owners_in(self)]
+
     def _refuse_work(self, reason: str) -> float:
         """Start nothing any more and ask what runs to stop; until when to wait for that."""
         self._closed = True
-        for owner in list(self._live):
+        for owner in self._owners():
             owner._ask(Ask(reason))
         return MONOTONIC.now() + self.grace + _SLACK_S
 
     def _park_live(self, until: float) -> None:
-        for owner in list(self._live):
+        for owner in self._owners():
             park(owner._wakers, owner._done, MONOTONIC, until)
 
     def __enter__(self) -> Self:

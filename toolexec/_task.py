@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from toolexec._at_need import is_first, own_list
+from toolexec._beside import run_beside
 from toolexec._call_state import Ask, check_reason
 from toolexec._control import CONTROL
 from toolexec._ctrl_c import REASON
@@ -18,7 +19,7 @@ from toolexec._here import CURRENT
 from toolexec._ladder import ask_all, bar, climb, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form, settled
-from toolexec._time_limits import NO_LIMITS
+from toolexec._time_limits import NO_LIMITS, TimeLimits
 from toolexec._tracer import CallTrace
 from toolexec._waiting import Wakers, check_timeout, wake_all
 
@@ -43,61 +44,44 @@ class Task:
         function: The call.
     """
 
-    __slots__ = (
-        "_active_at",
-        "_attempts",
-        "_begun_at",
-        "_claimed_at",
-        "_concluded",
-        "_context",
-        "_due",
-        "_entry",
-        "_group",
-        "_handed",
-        "_job",
-        "_limits",
-        "_on_progress",
-        "_outcomes",
-        "_place",
-        "_reports",
-        "_return",
-        "_steps",
-        "_strategy",
-        "_telling",
-        "_tracing",
-        "_undo",
-        "_wakers",
-        "function",
-    )
+    # What most calls never have is made for those that do.
+    _tracing: CallTrace | None = None
+    _on_progress: Callable[..., object] | None = None
+    _strategy: Strategy | None = None
+    _place: Place | None = None
+    _job: Job | None = None
+    _entry: Entry[Task] | None = None
+    _handed: bool = False  # given to its place
+    _begun_at: float | None = None  # its first attempt
+    _attempts: int = 0
+    _due: float | None = None  # when its Group's time is over
+    _steps: Steps | None = None  # what comes before and after its body, if anything does
+    _active_at: float = 0.0  # when it last reported progress
+    _limits: TimeLimits = NO_LIMITS
+    _concluded: Outcome | None = None  # what it came to, while its hook still runs
+    _replaced: Return | None = None  # what it is to replace, which was no more than deferred
+    _claim: Task | None = None  # who has claimed the call behind it
+    _return: Return | None = None
+    _timers: Sequence[Callable[[], None]] = ()  # to be cancelled when it settles
+    _waiters: Sequence[Callable[[], object]] = ()
 
-    def __init__(self, function: Function, group: Group, context: Context, tracing: Tracing | None) -> None:
+    def __init__(self, function: Function, group: Group, context: Context) -> None:
         self.function: Function = function
         self._group = group
         self._context = context
-        self._tracing = None
-        if tracing is not None:
-            self._tracing = CallTrace(tracing, function, context, getattr(group._context, "_rendering", None))
-        self._on_progress: Callable[..., object] | None = None
-        self._strategy: Strategy | None = None
-        self._place: Place | None = None
-        self._job: Job | None = None
-        self._entry: Entry[Task] | None = None
-        self._handed = False  # given to its place
         self._claimed_at = group._clock.now()
-        self._begun_at: float | None = None  # its first attempt
-        self._attempts = 0
-        self._due: float | None = None  # when its Group's time is over
-        self._steps: Steps | None = None  # what comes before and after its body, if anything does
-        self._active_at = 0.0  # when it last reported progress
-        self._limits = NO_LIMITS
-        self._concluded: Outcome | None = None  # what it came to, while its hook still runs
-        self._reports: deque[Progress] = deque()
-        self._telling = [1]  # whoever pops it passes on reports, so that no two are at once
-        # Appending is atomic: of several outcomes the first in the list is the answer.
-        self._outcomes: list[Outcome | None] = []
-        self._return: Return | None = None
-        self._undo: list[Callable[[], None]] = []  # timers, to be cancelled when it settles
-        self._wakers: Wakers = []
+
+    @property
+    def _wakers(self) -> Wakers:
+        return own_list(self, "_waiters")
+
+    @property
+    def _undo(self) -> list[Callable[[], None]]:
+        return own_list(self, "_timers")
+
+    def _trace(self, tracing: Tracing) -> None:
+        rendering = getattr(self._group._context, "_rendering", None)
+        self._tracing = CallTrace(tracing, self.function, self._context, rendering)
 
     # For the caller
 
@@ -161,6 +145,10 @@ class Task:
     def _done(self) -> bool:
         return self._return is not None
 
+    @property
+    def _timeout(self) -> float | None:
+        return self._limits.timeout
+
     def _answer(self, timeout: float | None) -> Return:
         if self._return is None:
             raise WaitTimeout(timeout or 0.0, [self.function.id])
@@ -185,7 +173,8 @@ class Task:
                 self._context = self._tracing.context
         if steps is not None:
             steps.begun()
-        start_clock(self, now)
+        if self._limits is not NO_LIMITS:
+            start_clock(self, now)
         if self._group._listeners:
             self._group._emit(Started(self))
 
@@ -204,18 +193,17 @@ class Task:
         if self._on_progress is None and not traced and not self._group._listeners:
             return
         # Reports may come from several of the tool's threads: one passes on what all of them have.
-        self._reports.append(progress._replace(task=self))
-        while self._reports:
-            try:
-                self._telling.pop()
-            except IndexError:
+        reports = own_list(self, "_reports")
+        reports.append(progress._replace(task=self))
+        while reports:
+            if not is_first(self, "_telling"):
                 return
             try:
-                while self._reports and self._return is None:
-                    self._pass_on(self._reports.popleft())
-                self._reports.clear()
+                while reports and self._return is None:
+                    self._pass_on(reports.pop(0))
+                reports.clear()
             finally:
-                self._telling.append(1)
+                del vars(self)["_telling"]
 
     def _pass_on(self, progress: Progress) -> None:
         if self._tracing is not None:
@@ -280,15 +268,22 @@ class Task:
 
     def _come_to(self, outcome: Outcome) -> None:
         """Answer a call, unless it was answered: one that never got as far as a job, or comes to an end."""
-        outcomes = self._outcomes
-        outcomes.append(outcome)
-        if outcomes[0] is outcome:
-            self._answer_with(outcome)
-        else:
-            del outcomes[1:]  # late: somebody else's is the answer, and this value must not live on here
+        if not self._group._open.pop(self, False):
+            return  # late: somebody else's is the answer
+        try:
+            if (self._tracing is not None or self._steps is not None) and CONTROL.is_current():
+                # A tracer and an intercept are the user's code, and may block; the control thread must not.
+                run_beside(partial(self._group._finish, self, outcome), "trace")
+            else:
+                self._group._finish(self, outcome)
+        except BaseException:
+            # A Ctrl-C on the main thread, or an Interrupt of the call around this one.  Half-way
+            # settled, it would hold its place, its limits and its waiters for ever.
+            CONTROL.post(partial(self._group._mend, self, outcome))
+            raise
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
-        if self._outcomes:
+        if self not in self._group._open:
             return  # late: somebody else's is the answer
         asks = job.call.asks
         if asks and asks[0].timeout:
@@ -302,15 +297,16 @@ class Task:
 
     def _last_word(self, steps: Steps, job: Job, outcome: Outcome) -> Outcome | None:
         """What the call has come to; None if it goes on."""
-        job._outcomes.append(outcome)
-        if job._outcomes[0] is not outcome:
-            del job._outcomes[1:]
+        outcomes = own_list(job, "_outcomes")
+        outcomes.append(outcome)
+        if outcomes[0] is not outcome:
+            del outcomes[1:]
             # What comes between two attempts hangs, and is left behind.
             return outcome if outcome.abandoned and self._job is job else None
         try:
             return steps.after(job, outcome)
         except BaseException:  # as below; and whatever follows finds an answer there
-            self._outcomes.append(outcome)
+            self._group._open.pop(self, None)
             CONTROL.post(partial(self._group._mend, self, outcome))
             raise
 
@@ -329,29 +325,18 @@ class Task:
             return () if later is None else (later,)
         return (own,) if later is None else (own, later)
 
-    def _answer_with(self, outcome: Outcome) -> None:
-        try:
-            self._group._publish(self, outcome)
-        except BaseException:
-            # A Ctrl-C on the main thread, or an Interrupt of the call around this one.  Half-way
-            # settled, it would hold its place, its limits and its waiters for ever.
-            CONTROL.post(partial(self._group._mend, self, outcome))
-            raise
-
     def _publish(self, outcome: Outcome) -> None:
         """Make the Return of the outcome, trace it, and only then let it be seen."""
         now = self._group._clock.now()
-        function = self.function
-        begun = self._begun_at
-        gated = self._is_gated()
+        function, begun, job = self.function, self._begun_at, self._job
         ret = settled(
             function._id,
             function._definition.name,
-            _in_band(outcome),
+            outcome.value if outcome.status == "ok" else _in_band(outcome),
             outcome.status,
             outcome.exception,
             outcome.reason,
-            self._strategy.name if self._strategy is not None and not gated else None,
+            self._strategy.name if self._strategy is not None and not self._is_gated() else None,
             (now if begun is None else begun) - self._claimed_at,
             0.0 if begun is None else now - begun,
             self._attempts,
@@ -362,23 +347,25 @@ class Task:
             ret = self._steps.rewrite(ret)
         if self._tracing is not None:
             self._tracing.end(ret)
-        if self._job is not None:
-            self._job.call.sink = None  # or job and call would keep each other
-        function._cancelled = function._cancelled or ret.cancelled
+        if job is not None:
+            job.call.sink = None  # or job and call would keep each other
+            if job._outcomes:
+                own_list(job, "_outcomes").clear()  # or a large value lives on here when the Return is let go
+        if ret.status != "ok" and ret.cancelled:
+            function._cancelled = True
         function._return = ret
         if ret.status == "deferred" and self._group._note is not None:
             self._group._note(function)
         self._return = ret
-        if self._job is not None:
-            self._job._outcomes.clear()
-        self._outcomes[0] = None  # or a large value lives on here when the Return is let go
-        for undo in self._undo:
+        # First the Return, and then a look; who sets a timer, or waits, does it the other way round.
+        for undo in self._timers:
             undo()
-        wake_all(self._wakers)
+        if self._waiters:
+            wake_all(self._wakers)
 
 
 def _in_band(outcome: Outcome) -> Any:
-    if outcome.status == "ok" or outcome.value is not None:
+    if outcome.value is not None:
         return outcome.value
     extra = {"abandoned": True} if outcome.abandoned else {}
     if outcome.status == "cancelled":

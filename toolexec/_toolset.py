@@ -73,9 +73,10 @@ class Toolset:
             known = next(renamed, None)
         if known is None:
             return Function._unknown(record.name, record.id, record.arguments)
-        fake = self._fakes.get(known.name)
+        fake = self._fakes.get(known.name) if self._fakes else None
         function = (fake or known).bind(record.arguments, record.id)
-        function._rendered = self._rendered.get(known.name) or (known._parameters if fake else None)
+        if self._rendered or fake or function._rendered is not None:
+            function._rendered = self._rendered.get(known.name) or (known._parameters if fake else None)
         return function
 
     @contextmanager

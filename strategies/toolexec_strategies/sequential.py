@@ -66,14 +66,14 @@ class _Line(Place):
         except IndexError:
             return
         try:
-            while more() and self._jobs and self._free():
+            while self._jobs and more() and (self._last is None or self._last.settled):
                 self._last = job = self._jobs.popleft()
                 outcome = _run(job)
-                if (
-                    outcome.status == "cancelled"
-                    and isinstance(outcome.exception, Interrupt)
-                    and job.call.hit_by_outer()
-                ):
+                if not job.asked:  # or else its hook may still run
+                    self._last = None
+                if outcome.status != "cancelled":
+                    continue
+                if isinstance(outcome.exception, Interrupt) and job.call.hit_by_outer():
                     # It was raised in this thread, for the call whose body waits here, and has to get there.
                     raise outcome.exception
         finally:
