@@ -1,4 +1,10 @@
-"""A cache of daemon threads: uncapped, reused while warm, never joined."""
+"""A cache of daemon threads: uncapped, reused while warm, never joined.
+
+Waking a thread costs more than most calls, so work is not handed to a thread of its own: it lies in one
+queue, and at most one thread is on its way to it at any time.  Who takes work wakes the next one before
+it begins, if more is there: bodies that block get a thread each, and bodies that end at once are run by
+one thread, one after another, as fast as it can.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +12,86 @@ import itertools
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 # Long enough that a burst of turns finds its threads warm, short enough that a quiet program does
 # not keep them.  No measurement behind it.
 _IDLE_S = 10.0
 
+# Deques and lists: what is done to them is atomic and takes no Python-level lock, so a starter may be cut
+# by a signal handler or an Interrupt anywhere and leaves nothing locked.
+_work: deque[Callable[[], object]] = deque()
 _idle: list[_Worker] = []
+# Whoever pops it wakes a thread, which puts it back before it looks for work: who finds none may leave
+# that to the thread on its way.
+_may_wake = [1]
 # How often the idle ones were sent home: a worker that was busy meanwhile follows them.
 _retired = itertools.count(1)
 _last_retired = [0]
 
 
 class _Worker:
-    """One thread and the queue it waits on."""
+    """One thread and what wakes it."""
 
-    __slots__ = ("inbox",)
+    __slots__ = ("_woken",)
 
     def __init__(self) -> None:
-        # SimpleQueue: its put takes no Python-level lock, so a starter may be cut by a signal
-        # handler or an Interrupt anywhere and leaves nothing locked.
-        self.inbox: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._woken: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+
+    def wake(self) -> None:
+        """Have it look for work."""
+        self._woken.put(_last_retired[0])
+
+    def retire(self) -> None:
+        """Have it end."""
+        self._woken.put(None)
 
     def loop(self) -> None:
-        while True:
-            try:
-                work = self.inbox.get(timeout=_IDLE_S)
-            except queue.Empty:
-                try:
-                    _idle.remove(self)
-                except ValueError:
-                    # Somebody took this worker out of the list between the time-out and now: what
-                    # they want done is about to arrive.
-                    work = self.inbox.get()
-                else:
-                    return
-            era = _last_retired[0]
-            if work is None or work() is False:
+        while (era := self._awaited()) is not None:
+            if not _run_all():
                 return
-            del work  # or the last call's arguments and result live until the next one comes
             # Only now, not before the work delivered its result: what delivering calls (a tracer, a
             # waiter's callback) may block, and must delay no other call.
             _idle.append(self)
-            if _last_retired[0] != era:
-                # The idle ones were retired between the delivery, which may have caused it, and here.
-                try:
-                    _idle.remove(self)
-                except ValueError:  # somebody took this worker already: their work, or its end, will arrive
-                    continue
+            # The idle ones were retired since it was woken, perhaps because of what it has delivered; unless
+            # somebody took this worker already: their work, or its end, will arrive.
+            if _last_retired[0] != era and self._leaves():
                 return
+
+    def _awaited(self) -> int | None:
+        """Wait to be woken: how often the idle ones had been retired then; None to end."""
+        try:
+            return self._woken.get(timeout=_IDLE_S)
+        except queue.Empty:
+            # Or somebody took this worker between the time-out and now, and is about to wake it.
+            return None if self._leaves() else self._woken.get()
+
+    def _leaves(self) -> bool:
+        try:
+            _idle.remove(self)
+        except ValueError:
+            return False
+        return True
+
+
+def _run_all() -> bool:
+    """Run what work there is; whether the thread may be used again."""
+    _may_wake.append(1)
+    while True:
+        try:
+            work = _work.popleft()
+        except IndexError:
+            return True
+        if _work and _may_wake:
+            try:
+                _wake_one()
+            except RuntimeError:  # no thread can be started: then this one does all of it
+                pass
+        if work() is False:
+            return False
+        del work  # or the last call's arguments and result live until the next one comes
 
 
 def run_in_thread(work: Callable[[], object]) -> None:
@@ -64,12 +101,32 @@ def run_in_thread(work: Callable[[], object]) -> None:
     any thread may call it.  Daemon, because a stuck tool must not keep the program from exiting;
     uncapped, because a cap lets nested groups starve each other (windows bound what runs).
     """
+    _work.append(work)
+    try:
+        _wake_one()
+    except BaseException:  # no thread can be started; or a Ctrl-C, perhaps before one was woken
+        _may_wake[:] = [1]
+        with suppress(ValueError):  # a thread that ran already has taken it
+            _work.remove(work)
+        raise
+
+
+def _wake_one() -> None:
+    """Have one more thread look for work, unless one is on its way."""
+    try:
+        _may_wake.pop()
+    except IndexError:
+        return
     try:
         worker = _idle.pop()
     except IndexError:
         worker = _Worker()
-        threading.Thread(target=worker.loop, name="toolexec-worker", daemon=True).start()
-    worker.inbox.put(work)
+        try:
+            threading.Thread(target=worker.loop, name="toolexec-worker", daemon=True).start()
+        except RuntimeError:
+            _may_wake[:] = [1]
+            raise
+    worker.wake()
 
 
 def retire_idle() -> None:
@@ -80,9 +137,15 @@ def retire_idle() -> None:
             worker = _idle.pop()
         except IndexError:
             return
-        worker.inbox.put(None)
+        worker.retire()
+
+
+def _forget() -> None:
+    _work.clear()
+    _idle.clear()
+    _may_wake[:] = [1]
 
 
 if hasattr(os, "register_at_fork"):
-    # The threads did not come along into the child; a job put into their inboxes would never run.
-    os.register_at_fork(after_in_child=_idle.clear)
+    # The threads did not come along into the child; work that waits for them belongs to the parent.
+    os.register_at_fork(after_in_child=_forget)
