@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolexec._deferred import is_deferred
-from toolexec._outcome import Outcome
 from toolexec._return import Return, cancelled_form, error_form
 
 if TYPE_CHECKING:
+    from toolexec._outcome import Outcome
     from toolexec._task import Task
 
 
@@ -54,6 +54,8 @@ class ByHand:
     def _answer_cancelled(self, reason: str, status: Literal["cancelled", "denied", "budget"], **extra: Any) -> Return:
         value = cancelled_form(reason, **extra)
         if is_deferred(self):
+            from toolexec._outcome import Outcome  # a call has been deferred, so it is loaded: declaring does without
+
             return self._settle_deferred(Outcome(status, value, reason=reason))
         self._cancelled = True
         if self._task is not None and self._task.alive and not self._task._is_decided_here():
