@@ -77,12 +77,12 @@ class Rendering:
         try:
             redacted: object = self._redact(text)
         except Exception:  # noqa: BLE001 - the user's code; what it should have taken out must not be told
-            _log.exception("toolexec: redact raised; the error of tool %r is withheld", ret.name)
+            _log.exception("toolexec: redact raised; the error that it was given is withheld")
             return "(this error is withheld)"
         if not isinstance(redacted, str):
             if inspect.iscoroutine(redacted):
                 redacted.close()
-            _log.error("toolexec: redact gave a %s; the error of tool %r is withheld", class_name(redacted), ret.name)
+            _log.error("toolexec: redact gave a %s; the error that it was given is withheld", class_name(redacted))
             return "(this error is withheld)"
         return redacted if redacted.strip() else "(this error is withheld)"
 
