@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 class ByHand:
     """What a Function has for it."""
 
-    _ahead: bool = False  # started before its response had ended, and not yet in the Group of that
-    _cancelled: bool = False
-    _claimed: bool = False
-    _claim: Task | None = None  # who claimed it first; see there
+    __slots__ = ("_ahead", "_cancelled", "_claimed", "_refusal", "_return", "_task")
+
+    _ahead: bool  # started before its response had ended, and not yet in the Group of that
+    _cancelled: bool
+    _claimed: bool
     _refusal: Return  # the last that was made by hand; not there before
-    _return: Return | None = None
-    _task: Task | None = None
+    _return: Return | None
+    _task: Task | None
 
     if TYPE_CHECKING:
 

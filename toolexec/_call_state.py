@@ -127,21 +127,24 @@ class CallState:
         told: Whether a listener was told: an exception that leaves the body then is taken for its doing.
     """
 
-    sink: Callable[[Progress], object] | None = None
-    parent: CallState | None = None
-    runner: Any = None
-    deadline: float | None = None
-    asks: Sequence[Ask] = ()
-    barred: Ask | None = None
-    ends_at: float | None = None
-    grace: float = 0.0
-    lazy: bool = False
-    limits: tuple[Any, ...] = ()
-    on_listen: Callable[[], object] | None = None
-    told: bool = False
-    _delivered: object = None  # who is first to set it delivers
-    _hook_taken: object = None  # likewise, runs the hook
-    _through: object = None  # likewise, need not see to what comes after
+    __slots__ = (
+        "__dict__",
+        "asks",
+        "barred",
+        "clock",
+        "deadline",
+        "ends_at",
+        "grace",
+        "id",
+        "lazy",
+        "limits",
+        "name",
+        "on_listen",
+        "parent",
+        "runner",
+        "sink",
+        "told",
+    )
 
     def __init__(
         self,
@@ -156,12 +159,18 @@ class CallState:
         self.id: str | None = id
         self.name: str = name
         self.clock: Clock = clock
-        if sink is not None:
-            self.sink = sink
-        if parent is not None:
-            self.parent = parent
-        if runner is not None:
-            self.runner = runner
+        self.sink: Callable[[Progress], object] | None = sink
+        self.parent: CallState | None = parent
+        self.runner: Any = runner
+        self.deadline: float | None = None
+        self.asks: Sequence[Ask] = ()
+        self.barred: Ask | None = None
+        self.ends_at: float | None = None
+        self.grace: float = 0.0
+        self.lazy: bool = False
+        self.limits: tuple[Any, ...] = ()
+        self.on_listen: Callable[[], object] | None = None
+        self.told: bool = False
 
     @property
     def cancels(self) -> list[Callable[[], object]]:
@@ -227,7 +236,7 @@ class CallState:
     @property
     def delivered(self) -> bool:
         """Whether an interrupt was raised into the body, or what it awaits was cancelled."""
-        return self._delivered is not None
+        return "_delivered" in vars(self)
 
     def deliver_once(self) -> bool:
         """Whether the caller is the one to deliver it."""
@@ -267,7 +276,7 @@ class CallState:
     @property
     def hook_due(self) -> bool:
         """Whether the body has ended by an interrupt, and the hook has still to hear of it."""
-        if not (self._hook_taken is None and self.delivered and self.asked and self.grace > 0):
+        if self.hook_taken or not (self.delivered and self.asked and self.grace > 0):
             return False
         # A lazy call's hook is run by whoever interrupts it.  A limit of time, or a caller who leaves,
         # runs none; the thread that the ladder starts for that may come after the body's end.
@@ -276,7 +285,7 @@ class CallState:
     @property
     def hook_taken(self) -> bool:
         """Whether somebody runs the hook, or has run it."""
-        return self._hook_taken is not None
+        return "_hook_taken" in vars(self)
 
     def meet(self) -> bool:
         """Whether the caller is the second of the two that have to be through: the body, and a hook beside it."""

@@ -40,9 +40,9 @@ def claim(function: Function, task: Task, behind: Task | None, *, once: bool) ->
 
 def newest(function: Function) -> Task | None:
     """The Task that has claimed a call last, perhaps at this moment."""
-    last, task = None, function._claim
-    while task is not None:
-        last, task = task, task._claim
+    last: Task | None = None
+    while (task := _claim_behind(function, last)) is not None:
+        last = task
     return function._task if last is None else last
 
 
@@ -55,16 +55,17 @@ def unclaim(function: Function, task: Task) -> None:
             continue
         if function._task is task:
             function._task = behind
-        holder = vars(function if behind is None else behind)
-        if task._claim is None:
+        holder, after = vars(function if behind is None else behind), _claim_behind(function, task)
+        if after is None:
             del holder["_claim"]
         else:
-            holder["_claim"] = task._claim
-        function._claimed = function._claim is not None
+            holder["_claim"] = after
+        function._claimed = _claim_behind(function, None) is not None
         if function._return is None:
             function._return = task._replaced
         return
 
 
 def _claim_behind(function: Function, behind: Task | None) -> Task | None:
-    return function._claim if behind is None else behind._claim
+    task: Task | None = vars(function if behind is None else behind).get("_claim")
+    return task

@@ -15,6 +15,8 @@ from toolexec._registry import Registry
 from toolexec._runner import Factory, resolve, stated
 from toolexec._signature import EMPTY, Param
 
+_ALONE: Mapping[str, Any] = MappingProxyType({})
+
 T = TypeVar("T")
 H = TypeVar("H", bound=Callable[..., Any])
 
@@ -46,17 +48,21 @@ class Function(ByHand, Registry):
         intercept: Supervises this call, or None; a Context sets its own.
     """
 
-    # A response may bring thousands of calls, of which most have nothing of this: then it costs them nothing.
-    arguments: Any = None
-    tracer: Tracer | None = None
-    model: str | None = None
-    intercept: Any = None
-    _id: str | None = None
-    _admitted: bool = False  # counted by its Context's guard and Budget
-    _runner: Any = None
-    _called: bool = False
-    _rendered: Parameters | None = None
-    _launching: Mapping[str, Any] = MappingProxyType({})  # what the Context that received it starts it with
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_admitted",
+        "_called",
+        "_definition",
+        "_id",
+        "_launching",
+        "_rendered",
+        "_runner",
+        "arguments",
+        "intercept",
+        "model",
+        "tracer",
+    )
 
     def __init__(self, name: str, description: str = "", **options: Any) -> None:
         """Declare a tool without a body; ``define`` gives it one.
@@ -75,14 +81,27 @@ class Function(ByHand, Registry):
             if isinstance(exc, DeclarationError):
                 raise
             raise DeclarationError(f"tool {name!r}: {exc}; the options are those of @tool") from None
+        self._init(definition)
+
+    def _init(self, definition: Definition, id: str | None = None, arguments: Any = None) -> None:
         self._definition = definition
+        self._id = id
+        self.arguments: Any = arguments
+        self.tracer: Tracer | None = None
+        self.model: str | None = None
+        self.intercept: Any = None
+        self._admitted = False  # counted by its Context's guard and Budget
+        self._runner: Any = None
+        self._ahead = False
+        self._called = self._cancelled = self._claimed = False
+        self._return = self._task = None
+        self._rendered: Parameters | None = None
+        self._launching: Mapping[str, Any] = _ALONE  # what the Context that received it starts it with
 
     @classmethod
     def _of(cls, definition: Definition, id: str | None = None, arguments: Any = None) -> Function:
         self = Function.__new__(Function)
-        self._definition = definition
-        self._id = id
-        self.arguments = arguments
+        self._init(definition, id, arguments)
         return self
 
     @classmethod
@@ -100,15 +119,9 @@ class Function(ByHand, Registry):
             id: The call's id.
         """
         call = Function.__new__(Function)
-        call._definition, call._id, call.arguments = self._definition, id, arguments
-        if self.tracer is not None:
-            call.tracer = self.tracer
-        if self.model is not None:
-            call.model = self.model
-        if self.intercept is not None:
-            call.intercept = self.intercept
-        if self._rendered is not None:
-            call._rendered = self._rendered
+        call._init(self._definition, id, arguments)
+        call.tracer, call.model, call._rendered = self.tracer, self.model, self._rendered
+        call.intercept = self.intercept
         return call
 
     # What it is

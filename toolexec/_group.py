@@ -276,7 +276,8 @@ class Group:
         self._finished.append(task)
         if self._listeners:
             self._emit_settled(task)
-        self._let_go(task, task._entry)
+        if task._entry is not None or self._each or self._followers or len(self._finished) == len(self._tasks):
+            self._let_go(task, task._entry)
 
     def _follow(self, tasks: Iterable[Task]) -> None:
         """Be told when these, which are in Groups of their own, settle."""

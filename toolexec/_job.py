@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import Context
 from typing import Any, NamedTuple, Protocol
 
@@ -102,14 +102,23 @@ class Job:
         slot: For the strategy that runs the job, to keep what it needs about it.
     """
 
-    is_async: bool = False
-    begun: bool = False
-    makes: bool = False
-    slot: Any = None
-    entry: Callable[..., Any] | None = None
-    _concluded: Outcome | None = None
-    _outcomes: Sequence[Outcome] = ()  # where another job may follow this one; the first counts
-    _over: bool = False  # another has followed it
+    __slots__ = (
+        "__dict__",
+        "_concluded",
+        "_outcomes",
+        "_over",
+        "_owner",
+        "_sheet",
+        "args",
+        "begun",
+        "call",
+        "context",
+        "entry",
+        "is_async",
+        "kwargs",
+        "makes",
+        "slot",
+    )
 
     def __init__(
         self,
@@ -126,6 +135,14 @@ class Job:
         self.kwargs: Mapping[str, Any] = kwargs
         self.context: Context = context
         self.call: CallState = call
+        self.is_async: bool = False
+        self.entry: Callable[..., Any] | None = None
+        self.makes: bool = False
+        self.begun: bool = False
+        self.slot: Any = None
+        self._concluded: Outcome | None = None
+        self._outcomes: Sequence[Outcome] = ()  # where another job may follow this one; the first counts
+        self._over = False  # another has followed it
         call.sink = self.report
 
     @property
@@ -198,16 +215,19 @@ class Job:
             invoke, self.entry, self.args, self.kwargs, self.call, self._sheet.loop, hand_over=hand_over
         )
 
-    async def abody(self) -> Any:
-        """Run an async body here, as part of a task whose context is the job's; raises what the tool raises."""
+    def abody(self) -> Coroutine[Any, Any, Any]:
+        """An async body, to be awaited as part of the calling task, whose context is the job's.
+
+        Both this and awaiting it raise what the tool raises.
+        """
         assert self.entry is not None, "an isolated strategy runs the parcel, not the body"
         CURRENT.set(self.call)
-        return await settle_value(self.entry(*self.args, **self.kwargs), self.call)
+        return settle_value(self.entry(*self.args, **self.kwargs), self.call)
 
-    async def resume(self, awaiting: Awaiting) -> Any:
-        """Await what a sync body left to be awaited, as part of such a task; raises what it raises."""
+    def resume(self, awaiting: Awaiting) -> Coroutine[Any, Any, Any]:
+        """What a sync body left to be awaited; as :meth:`abody`."""
         CURRENT.set(self.call)
-        return await settle_value(awaiting.awaitable, self.call)
+        return settle_value(awaiting.awaitable, self.call)
 
     def report(self, progress: Progress) -> None:
         """Pass on a report of progress from the body; on the thread or loop that saw it."""
@@ -224,7 +244,7 @@ class Job:
         delivers the outcome without it.  A Ctrl-C that ended the body goes to whoever waits.
         """
         if outcome.exception is None and not self.call.asks:  # nor was a hook told, which follows being asked
-            self.deliver(outcome)
+            self._owner._settle(self, outcome)
             return
         if self._ended_by_ctrl_c(outcome) or self._is_left_to_hook(outcome):
             return

@@ -161,11 +161,12 @@ def _claimed(
 ) -> list[tuple[Task, Strategy | None]]:
     """Claim the calls; ``tasks`` gets those that have started ahead as well."""
     claimed: list[tuple[Task, Strategy | None]] = []
+    now = group._clock.now()
     for function, strategy in calls:
         if ahead and (started := ahead.get(id(function))) is not None:
             tasks.append(started)
             continue
-        task = Task(function, group, copy_context())
+        task = Task(function, group, copy_context(), now)
         tasks.append(task)
         group._open[task] = True
         if claim(function, task, behind, once=once):

@@ -19,7 +19,7 @@ from toolexec._here import CURRENT
 from toolexec._ladder import ask_all, bar, climb, finish_off, hook_begun, interrupt_all
 from toolexec._outcome import Outcome, out_of_time
 from toolexec._return import Return, cancelled_form, error_form, settled
-from toolexec._time_limits import NO_LIMITS, TimeLimits
+from toolexec._time_limits import NO_LIMITS
 from toolexec._tracer import CallTrace
 from toolexec._waiting import Wakers, check_timeout, wake_all
 
@@ -44,32 +44,57 @@ class Task:
         function: The call.
     """
 
-    # What most calls never have is made for those that do.
-    _tracing: CallTrace | None = None
-    _on_progress: Callable[..., object] | None = None
-    _strategy: Strategy | None = None
-    _place: Place | None = None
-    _job: Job | None = None
-    _entry: Entry[Task] | None = None
-    _handed: bool = False  # given to its place
-    _begun_at: float | None = None  # its first attempt
-    _attempts: int = 0
-    _due: float | None = None  # when its Group's time is over
-    _steps: Steps | None = None  # what comes before and after its body, if anything does
-    _active_at: float = 0.0  # when it last reported progress
-    _limits: TimeLimits = NO_LIMITS
-    _concluded: Outcome | None = None  # what it came to, while its hook still runs
-    _replaced: Return | None = None  # what it is to replace, which was no more than deferred
-    _claim: Task | None = None  # who has claimed the call behind it
-    _return: Return | None = None
-    _timers: Sequence[Callable[[], None]] = ()  # to be cancelled when it settles
-    _waiters: Sequence[Callable[[], object]] = ()
+    __slots__ = (
+        "__dict__",
+        "_active_at",
+        "_attempts",
+        "_begun_at",
+        "_claimed_at",
+        "_concluded",
+        "_context",
+        "_due",
+        "_entry",
+        "_group",
+        "_handed",
+        "_job",
+        "_limits",
+        "_on_progress",
+        "_place",
+        "_replaced",
+        "_reports",
+        "_return",
+        "_steps",
+        "_strategy",
+        "_timers",
+        "_tracing",
+        "_waiters",
+        "function",
+    )
 
-    def __init__(self, function: Function, group: Group, context: Context) -> None:
+    def __init__(self, function: Function, group: Group, context: Context, claimed_at: float) -> None:
         self.function: Function = function
         self._group = group
         self._context = context
-        self._claimed_at = group._clock.now()
+        self._claimed_at = claimed_at
+        self._tracing: CallTrace | None = None
+        self._on_progress: Callable[..., object] | None = None
+        self._strategy: Strategy | None = None
+        self._place: Place | None = None
+        self._job: Job | None = None
+        self._entry: Entry[Task] | None = None
+        self._handed = False  # given to its place
+        self._begun_at: float | None = None  # its first attempt
+        self._attempts = 0
+        self._due: float | None = None  # when its Group's time is over
+        self._steps: Steps | None = None  # what comes before and after its body, if anything does
+        self._active_at = 0.0  # when it last reported progress
+        self._limits = NO_LIMITS
+        self._concluded: Outcome | None = None  # what it came to, while its hook still runs
+        self._replaced: Return | None = None  # what it is to replace, which was no more than deferred
+        self._reports: Sequence[Progress] = ()
+        self._return: Return | None = None
+        self._timers: Sequence[Callable[[], None]] = ()  # to be cancelled when it settles
+        self._waiters: Sequence[Callable[[], object]] = ()
 
     @property
     def _wakers(self) -> Wakers:
@@ -84,7 +109,6 @@ class Task:
         self._tracing = CallTrace(tracing, self.function, self._context, rendering)
 
     # For the caller
-
     @property
     def alive(self) -> bool:
         """Whether it has no Return yet."""
@@ -336,7 +360,7 @@ class Task:
             outcome.status,
             outcome.exception,
             outcome.reason,
-            self._strategy.name if self._strategy is not None and not self._is_gated() else None,
+            None if self._strategy is None or (self._steps is not None and self._steps.gated) else self._strategy.name,
             (now if begun is None else begun) - self._claimed_at,
             0.0 if begun is None else now - begun,
             self._attempts,

@@ -181,11 +181,8 @@ class DecoratedFunction(Function, Generic[P, R_co]):
     _is_method: bool  # it stands in a class body, and waits for an instance
 
     def __init__(self, function: Callable[P, R_co], definition: Definition, kind: Kind = "") -> None:
-        self._definition = definition
-        functools.update_wrapper(self, function, updated=())
-        for name, value in vars(function).items() if hasattr(function, "__dict__") else ():
-            if not hasattr(self, name):  # a function may carry any attribute, ``model`` or ``task`` among them
-                setattr(self, name, value)
+        self._init(definition)
+        functools.update_wrapper(self, function)
         self._kind = kind
         self._is_method = False
 

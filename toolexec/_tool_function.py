@@ -28,6 +28,8 @@ class ToolFunction(Function):
     a tool like any other: for a Context, and under every strategy.
     """
 
+    __slots__ = ()
+
     def __init__(self, name: str, description: str, handle: Callable[..., Any], **options: Any) -> None:
         """Declare a tool without parameters; ``add_parameters`` adds them.
 
@@ -103,7 +105,7 @@ class ToolFunction(Function):
 
 def _rebuild(parts: dict[str, Any], id: str | None, arguments: Any) -> ToolFunction:
     tool = ToolFunction.__new__(ToolFunction)
-    tool._definition, tool._id, tool.arguments = Definition(**parts), id, arguments
+    tool._init(Definition(**parts), id, arguments)
     return tool
 
 

@@ -69,7 +69,7 @@ class _Line(Place):
             while self._jobs and more() and (self._last is None or self._last.settled):
                 self._last = job = self._jobs.popleft()
                 outcome = _run(job)
-                if not job.asked:  # or else its hook may still run
+                if not job.call.asks:  # or else its hook may still run
                     self._last = None
                 if outcome.status != "cancelled":
                     continue

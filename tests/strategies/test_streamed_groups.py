@@ -219,7 +219,7 @@ def test_many_rounds_leave_nothing_behind() -> None:
             assert len(group._finished) == len(group)
             assert not group._joined
             assert not group.alive
-        assert not strategy._live
+        assert not strategy._owners()
         assert len(ctx._responses) <= 1
 
 

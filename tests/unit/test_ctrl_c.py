@@ -109,5 +109,5 @@ def test_while_calls_are_started(window: int | None) -> None:
     returns = [task.wait(5) for task in tasks_of(fns)]
     assert "ok" == returns[0].status
     assert ["cancelled"] * 3 == [ret.status for ret in returns[1:]]
-    assert set() == mine._live
+    assert not mine._owners()
     assert 2 == mine.started

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from toolexec.lowlevel import Awaiting, Job, Outcome, end_asyncio
-from toolexec_strategies._loops._steps import Steps
+from toolexec.lowlevel import Awaiting, CallState, Job, Outcome, end_asyncio
+from toolexec_strategies._loops._steps import NOTHING, Steps
 
 ENDED = "its event loop ended"
 
@@ -20,19 +20,34 @@ _CLEAN_UP_S = 1.0
 class Body:
     """An async body on an asyncio loop: what stops it, tells its hook, and lets go of it.  Any thread."""
 
-    __slots__ = ("_late_hook", "_loop", "_steps", "_task", "ended")
+    __slots__ = ("_late_hook", "_left", "_loop", "_steps", "_task", "ended")
 
-    def __init__(self, task: asyncio.Task[Any]) -> None:
-        self._task = task
-        self._loop = task.get_loop()
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[Any] | None = None  # once it has to wait
         self._steps: Steps | None = None
+        self._left = False
         self._late_hook: asyncio.Task[None] | None = None
         self.ended = False
 
-    def steps(self, coroutine: Coroutine[Any, Any, Any], *, last_word: bool = False) -> Steps:
-        """For its own task to await, step by step."""
-        self._steps = steps = Steps(coroutine, self._task, last_word=last_word)
+    def steps(self, coroutine: Coroutine[Any, Any, Any], wish: Any = NOTHING, *, last_word: bool = False) -> Steps:
+        """For its own task to await, step by step; from ``wish`` on, if the first step gave that."""
+        self._task = _current_task()
+        self._steps = steps = Steps(coroutine, self._task, wish, last_word=last_word)
+        if self._left:  # in the midst of its first step
+            steps.drop()
         return steps
+
+    def end(self, call: CallState) -> None:
+        """The body has ended."""
+        self.ended = True
+        if self._steps is not None:
+            call.cancels.clear()
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it takes no further step."""
+        return self._steps is not None and self._steps.dropped
 
     def cancel(self) -> None:
         """Cancel it, natively, unless it has ended by the time the loop comes to that."""
@@ -53,11 +68,13 @@ class Body:
             pass
 
     def _cancel(self) -> None:
-        if not self.ended:
+        if self._task is not None and not self.ended:
             self._task.cancel()
 
     def _leave(self) -> None:
-        if self._steps is not None and not self._task.done():
+        if self._steps is None or self._task is None:
+            self._left = True
+        elif not self._task.done():
             self._steps.drop()
 
     def _start_hook(self, job: Job) -> None:
@@ -67,21 +84,22 @@ class Body:
 
 async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
     """Run a job as the whole of the current task and deliver it."""
-    me = asyncio.current_task()
-    assert me is not None
     if awaiting is None and not job.begin():
         job.deliver(job.stopped())
         return
     call = job.call
-    body = job.slot = Body(me)
-    call.cancellable(body.cancel)
-    steps = body.steps(job.abody() if awaiting is None else job.resume(awaiting))
+    body = job.slot = Body()
     try:
+        coroutine = job.abody() if awaiting is None else job.resume(awaiting)
+        steps = body.steps(coroutine, coroutine.send(None))
+        call.cancellable(body.cancel)
         outcome = Outcome("ok", await steps)
+    except StopIteration as end:  # it never had to wait
+        outcome = Outcome("ok", end.value)
     except asyncio.CancelledError as exc:
-        if steps.dropped:
+        if body.dropped:
             return  # left behind, and answered for
-        if not job.asked and me.cancelling():
+        if not job.asked and _current_task().cancelling():
             # The loop is taking its tasks down (or the tool cancelled its own task: it looks the same).
             call.deliver_once()
             job.ask(ENDED)
@@ -92,23 +110,35 @@ async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
         raise
     except BaseException as exc:  # noqa: BLE001 - SystemExit too: it must not end the loop
         outcome = job.failed(exc)
-        if me.get_loop().is_closed():  # it met its closing with an exception of its own
+        if asyncio.get_running_loop().is_closed():  # it met its closing with an exception of its own
             job.deliver(outcome)
             return
-    body.ended = True
-    call.cancels.clear()
-    if not call.hook_due:
+    body.end(call)
+    if outcome.exception is None and not call.asks:
+        job.finish(outcome)
+    else:
+        await _finish_asked(job, body, outcome)
+
+
+async def _finish_asked(job: Job, body: Body, outcome: Outcome) -> None:
+    if not job.call.hook_due:
         await job.afinish(outcome)
         return
+    me = _current_task()
     while me.cancelling():  # what is due now was not cancelled: it may use timeouts of its own
         me.uncancel()
     await body.steps(job.afinish(outcome), last_word=True)
 
 
-async def _hook_beside(job: Job) -> None:
-    """Run a job's hook while its body still runs, for what is left of its grace."""
+def _current_task() -> asyncio.Task[Any]:
     me = asyncio.current_task()
     assert me is not None
+    return me
+
+
+async def _hook_beside(job: Job) -> None:
+    """Run a job's hook while its body still runs, for what is left of its grace."""
+    me = _current_task()
     steps = Steps(job.arun_hook(), me, last_word=True)
     bound = me.get_loop().call_later(job.call.grace_left() or 0.0, steps.drop)
     try:

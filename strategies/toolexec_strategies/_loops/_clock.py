@@ -20,15 +20,12 @@ class LoopClock(ABC):
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
+        self.now: Callable[[], float] = now
+        """The loop's time, in seconds.  Any thread."""
         self._timers = Timers()
         self._posted: deque[Timer] = deque()  # set from other threads
         self._alarm_at: float | None = None
         self._ended = False
-
-    def now(self) -> float:
-        """The loop's time, in seconds.  Any thread."""
-        return self._now()
 
     def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
         """Run ``call`` in the loop once ``now()`` has reached ``when``; returns what cancels that.  Any thread."""

@@ -8,6 +8,8 @@ from typing import Any
 
 from toolexec.lowlevel import keep_forever
 
+NOTHING: Any = object()
+
 
 class Steps:
     """Awaiting a coroutine in an asyncio task, until it ends or is dropped.
@@ -17,21 +19,28 @@ class Steps:
     is dropped there is no next step: it stands still at its await, while its task ends.
     """
 
-    __slots__ = ("_coroutine", "_last_word", "_task", "dropped")
+    __slots__ = ("_coroutine", "_last_word", "_task", "_wish", "dropped")
 
     def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], task: asyncio.Task[Any], *, last_word: bool = False
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        task: asyncio.Task[Any],
+        wish: Any = NOTHING,
+        *,
+        last_word: bool = False,
     ) -> None:
         """Take the coroutine; awaiting this starts it.
 
         Args:
             coroutine: What to step.
             task: The task that awaits this.
+            wish: What it has yielded at its first step, where that was taken already.
             last_word: Whether it gets to see one CancelledError when it is dropped, for its clean-up.
                 A body has seen one long before.
         """
         self._coroutine = coroutine
         self._task = task
+        self._wish = wish
         self._last_word = last_word
         self.dropped = False
 
@@ -43,7 +52,8 @@ class Steps:
     def __await__(self) -> Generator[Any, Any, Any]:
         coroutine = self._coroutine
         try:
-            wish = coroutine.send(None)
+            wish = coroutine.send(None) if self._wish is NOTHING else self._wish
+            self._wish = None
             while True:
                 sent: Any = None
                 thrown: BaseException | None = None
