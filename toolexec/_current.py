@@ -116,9 +116,9 @@ class CurrentCall:
             raise TypeError(f"on_interrupt takes a function to call, not {callback!r}")
         return _Listening(self._state, Listener(callback))
 
-    def __reduce__(self) -> tuple[type[Later], tuple[()]]:
+    def __reduce__(self) -> tuple[type[Later], tuple[type[CurrentCall]]]:
         # Injected into a call elsewhere: there it is the one that the worker has for it.
-        return Later, ()
+        return Later, (CurrentCall,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CurrentCall) and other._state is self._state

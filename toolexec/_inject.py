@@ -35,12 +35,19 @@ class What(NamedTuple):
 
 
 class Later:
-    """Stands for the CurrentCall of a call, until its worker has one to put in its place."""
+    """Stands for the CurrentCall of a call, until its worker has one to put in its place.
 
-    __slots__ = ()
+    Attributes:
+        make: Makes that of the state of a call; it travels along, for a worker may not have loaded it.
+    """
 
-    def __reduce__(self) -> tuple[type[Later], tuple[()]]:
-        return Later, ()
+    __slots__ = ("make",)
+
+    def __init__(self, make: _Make) -> None:
+        self.make = make
+
+    def __reduce__(self) -> Any:
+        return Later, (self.make,)
 
 
 class Given:
@@ -142,7 +149,7 @@ def injected_into(tool: str, params: Sequence[Param], sources: Sources) -> dict[
         if what is None or missing(param, sources.context, sources.deps) is not None:
             continue
         if what.kind == "call":
-            values[param.name] = Later() if sources.isolated else _makers[0](sources.call)
+            values[param.name] = Later(_makers[0]) if sources.isolated else _makers[0](sources.call)
             continue
         if sources.isolated and what.kind != "dep":
             raise UnsendableError(
@@ -205,10 +212,9 @@ def put_in_place(
         body = with_made(body)
     if not any(type(value) is Later or type(value) is Given for value in values):
         return body, args, kwargs
-    here = _makers[0](call)
 
     def arrived(value: Any) -> Any:
-        return here if type(value) is Later else value.value if type(value) is Given else value
+        return value.make(call) if type(value) is Later else value.value if type(value) is Given else value
 
     return body, [arrived(value) for value in args], {name: arrived(value) for name, value in kwargs.items()}
 
