@@ -11,6 +11,7 @@ import pytest
 
 import stopped_tools as tools
 import toolexec as tx
+from toolexec.lowlevel import Job
 from toolexec.testing import Gate, assert_no_leftovers
 from toolexec_strategies.fork import ForkStrategy
 
@@ -84,6 +85,23 @@ def test_an_interrupted_child_is_not_used_again(tmp_path: Path) -> None:
         assert "ok" == task.wait(10).status
 
         assert not until_back(fork, pid)
+        assert "ok" == tx.run(tools.times, {}, fork).status
+
+
+def test_a_child_that_was_killed_is_not_used_again_though_the_ask_came_too_late_for_it(tmp_path: Path) -> None:
+    """It has answered, and said that it is ready, before it was killed for having been asked to stop."""
+
+    class Late(ForkStrategy):
+        def ask(self, job: Job) -> None:
+            """Never comes: the answer was faster."""
+
+    with Gate(tmp_path / "gate") as gate, Late(window=1, calls_per_child=None) as fork:
+        task = tools.holds_out.bind({"gate": gate.path}).task(fork)
+        gate.wait_until_reached()
+        task.interrupt()
+        gate.open()
+        assert ("ok", "late") == (task.wait(10).status, task.wait().value)
+
         assert "ok" == tx.run(tools.times, {}, fork).status
 
 

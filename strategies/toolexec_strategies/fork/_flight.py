@@ -144,6 +144,7 @@ class Flight:
         del request
         if job.asked:
             if self.more:  # it may wait for another call, which it is not to get
+                self.more = False
                 self._kill(spare)
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
         if capture is not None:
