@@ -114,13 +114,18 @@ def say_and_run_out() -> None:
 @tx.tool
 def leave_a_writer(gate: Any) -> str:
     """Leave a process outside the group that holds the output open, and goes on writing to it."""
+    print("done", end="", flush=True)  # ahead of what the other one writes, of which the middle is cut
+    has_left, leaves = os.pipe()
     if os.fork() == 0:
         os.setsid()
+        os.close(leaves)  # before that, the end of this call would be its end, too
         try:
             while True:
                 os.write(1, b"still here\n" * 100)
         except OSError:  # nobody reads it any more
             gate.arrive("left")
         os._exit(0)
-    print("done", end="")
+    os.close(leaves)
+    os.read(has_left, 1)
+    os.close(has_left)
     return "done"

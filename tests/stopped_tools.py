@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import toolexec as tx
 from toolexec.testing import Gate, Journal
@@ -228,6 +229,25 @@ def catches(gate: str) -> str:
             time.sleep(0.005)
     except tx.Interrupt as exc:
         return f"caught: {exc.reason}"
+
+
+@tx.tool
+def counts_threads(gate: str) -> str:
+    """Gives the names of the threads that were started until the Interrupt came."""
+    started: list[str] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        started.append(thread.name)
+        start(thread)
+
+    try:
+        with mock.patch.object(threading.Thread, "start", note):
+            Gate(gate).arrive()
+            while True:
+                time.sleep(0.005)
+    except tx.Interrupt:
+        return ", ".join(started)
 
 
 @tx.tool

@@ -45,6 +45,13 @@ def test_a_callback_stops_what_the_tool_blocks_in(fork: ForkStrategy, gate: Gate
     assert time.monotonic() - began < 3.5  # long before force
 
 
+def test_a_call_that_nobody_else_has_to_be_told_of_is_ended_without_a_thread(fork: ForkStrategy, gate: Gate) -> None:
+    """In a forked child a thread is dear: it writes to memory that is shared until then."""
+    ret = interrupted(start(tools.counts_threads, fork, gate=gate.path), gate)
+
+    assert ("ok", "") == (ret.status, ret.value)
+
+
 def test_a_hook_stops_what_the_tool_blocks_in(fork: ForkStrategy, gate: Gate) -> None:
     began = time.monotonic()
     ret = interrupted(start(tools.Query, fork, gate=gate.path), gate)

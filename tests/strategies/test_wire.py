@@ -11,6 +11,7 @@ import pickle
 import socket
 import sys
 import threading
+import tracemalloc
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -105,6 +106,23 @@ class TestFrames:
         sender.join()
 
         assert (_wire.RESULT, payload) == got
+
+    def test_a_large_payload_is_there_once(self, ends: tuple[int, int]) -> None:
+        """Read into its place: neither into a buffer that is copied, nor into one that grows."""
+        payload = os.urandom(10_000_000)
+        sender = threading.Thread(target=_wire.send, args=(ends[0], (_wire.RESULT_BYTES, payload)))
+        reader = _wire.Reader(ends[1])
+        tracemalloc.start()
+        try:
+            sender.start()
+            kind, got = reader.frame()
+            sender.join()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert (_wire.RESULT_BYTES, bytes, payload) == (kind, type(got), got)
+        assert peak < 1.1 * len(payload)
 
     def test_an_ask_says_why_and_how_long_it_has(self) -> None:
         words = _wire.AskWords("genug, é", timeout=True, grace=0.5)
@@ -207,7 +225,42 @@ class TestRequests:
             _carry.pack_request(parcel(len, Exits()), "fork")
 
 
+class Sub(bytes):
+    """No plain bytes."""
+
+
 class TestReplies:
+    def test_bytes_are_sent_as_they_are(self) -> None:
+        value = os.urandom(100)
+
+        assert (_wire.RESULT_BYTES, value) == (reply := _carry.pack_reply(Outcome("ok", value), None, "the worker"))
+        assert reply[1] is value
+
+    @pytest.mark.parametrize("value", [Sub(b"x"), bytearray(b"x"), [b"x"]])
+    def test_what_only_resembles_bytes_is_pickled(self, value: Any) -> None:
+        kind, payload = _carry.pack_reply(Outcome("ok", value), None, "the worker")
+
+        back = _carry.unpack_outcome(payload, parcel(len), "the worker").value
+        assert (_wire.RESULT, type(value), value) == (kind, type(back), back)
+
+    @pytest.mark.parametrize("hangs_on_it", ["nothing", "note", "cause"])
+    def test_an_interrupt_comes_back_as_it_was(self, hangs_on_it: str) -> None:
+        """Also the usual one, for which there is a short way."""
+        exc = tx.Interrupt("enough")
+        if hangs_on_it == "note":
+            exc.add_note("while it counted")
+        if hangs_on_it == "cause":
+            exc.__cause__ = ValueError("why")
+
+        payload = _carry.pack_outcome(Outcome("cancelled", exception=exc, reason="enough"), None, "the worker")
+        back = _carry.unpack_outcome(payload, parcel(len), "the worker")
+
+        assert ("cancelled", None, "enough") == (back.status, back.value, back.reason)
+        assert isinstance(back.exception, tx.Interrupt)
+        assert back.exception.reason == "enough"
+        assert hasattr(back.exception, "__notes__") == (hangs_on_it == "note")
+        assert isinstance(back.exception.__cause__, ValueError) == (hangs_on_it == "cause")
+
     def test_a_class_that_came_from_the_host_keeps_its_identity(self) -> None:
         class Point:
             def __init__(self, x: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
-from toolexec.lowlevel import Ask, CallState, LoopKind, reach, run_beside, run_hook
+from toolexec.lowlevel import Ask, CallState, LoopKind, has_hook, reach, run_beside, run_hook
 from toolexec_strategies._remote._wire import AskWords
 
 # The hook's share of the grace, at most; from the design.
@@ -42,6 +42,24 @@ class Asked:
         self.listened = True
         run_beside(lambda: self._context.run(self._obey, words), "asked")
 
+    def hear(self, words: AskWords) -> None:
+        """Act on them here and now where they concern the call alone, else by a thread; only the first time.
+
+        A thread is most of what an ask takes: it writes to a hundred pages that a fork shares until then.
+        """
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        self.listened = True
+        self._tell(words)
+        call = self._call
+        # Who comes to wait or to listen, or makes an inner call, does so first and looks then whether it was asked.
+        if call.wakers or call.listeners or call.inner or has_hook(call.runner):
+            run_beside(lambda: self._context.run(self._pass_on), "asked")
+        else:
+            self._done.release()
+
     def leave(self, words: AskWords) -> None:
         """Tell the call alone, here and now: nobody waits for it any more; not if it was asked before."""
         try:
@@ -67,14 +85,16 @@ class Asked:
         return True
 
     def _obey(self, words: Callable[[], AskWords | None]) -> None:
-        call = self._call
         said = words()
         if said is None:  # the host is gone, or the call is over
             return
+        self._tell(said)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
         try:
-            self._tell(said)
-            reach(call)
-            run_hook(call, self._loop)
+            reach(self._call)
+            run_hook(self._call, self._loop)
         finally:
             self._done.release()
 

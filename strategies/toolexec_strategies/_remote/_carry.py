@@ -11,7 +11,7 @@ from toolexec import ForeignError, ToolError, UnsendableError
 from toolexec.lowlevel import ForeignToolError, Given, Outcome, Parcel, Progress, error_form
 from toolexec_strategies._remote._carried import Value, put_in_place
 from toolexec_strategies._remote._culprit import find_culprit, runner_name, type_name
-from toolexec_strategies._remote._exceptions import flatten, rebuild
+from toolexec_strategies._remote._exceptions import flatten, is_plain_interrupt, rebuild
 from toolexec_strategies._remote._logs import wanted_level
 from toolexec_strategies._remote._pickles import (
     ReplyPickler,
@@ -21,7 +21,7 @@ from toolexec_strategies._remote._pickles import (
     trial_loads,
 )
 from toolexec_strategies._remote._trace import MODULES, join
-from toolexec_strategies._remote._wire import Payload
+from toolexec_strategies._remote._wire import RESULT, RESULT_BYTES, Frame, Payload
 
 Hint = Callable[[BaseException], str | None]
 
@@ -77,6 +77,13 @@ def unpack_request(payload: Payload) -> tuple[Parcel, int]:
     return parcel, level
 
 
+def pack_reply(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> Frame:
+    """In a worker: the frame that answers a call; see :func:`pack_outcome`."""
+    if outcome.status == "ok" and type(outcome.value) is bytes:
+        return RESULT_BYTES, outcome.value  # neither side makes a copy
+    return RESULT, pack_outcome(outcome, parcel, where, hint)
+
+
 def pack_outcome(outcome: Outcome, parcel: Parcel | None, where: str, hint: Hint | None = None) -> bytes:
     """In a worker: pack what a call came to; never raises, whatever the objects' own code does.
 
@@ -111,6 +118,11 @@ def _unsendable(value: Any, parcel: Parcel | None, where: str, exc: BaseExceptio
 
 def _pack_failure(outcome: Outcome, hint: Hint | None) -> bytes:
     raised = outcome.exception
+    if outcome.status == "cancelled" and raised is not None and is_plain_interrupt(raised):
+        # The host shows no backtrace of it, and to make one is most of what ending a call by an interrupt takes.
+        return pickle.dumps(
+            ("cancelled", None, flatten(raised, pickle.dumps, pickle.loads), "", outcome.reason), protocol=5
+        )
     form: dict[str, Any] | None = None
     if raised is not None:
         advice = hint(raised) if hint is not None else None

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from toolexec import ForeignError, ToolError
+from toolexec import ForeignError, Interrupt, ToolError
 from toolexec.lowlevel import ForeignToolError, backtrace, describe
 
 # Frames of one traceback that are rebuilt; each costs the host 20 us, and a recursion error has a
@@ -99,6 +99,13 @@ def flatten(exc: BaseException, dumps: Callable[[Any], bytes], loads: Callable[[
             )
         )
     return nodes
+
+
+def is_plain_interrupt(exc: BaseException) -> bool:
+    """Whether this is an Interrupt as toolexec raises it, which comes out of its own pickle as it went in."""
+    if type(exc) is not Interrupt or exc.__cause__ is not None or exc.__context__ is not None:
+        return False
+    return all(type(value) is str for value in (*exc.args, *exc.__dict__.values()))
 
 
 def rebuild(nodes: list[Node], text: str) -> BaseException:

@@ -30,6 +30,8 @@ def hear(job: Job, reader: _wire.Reader, where: str, heard: Callable[[], object]
             if outcome.status == "cancelled" and job.asked:
                 outcome.reason = job.call.reason  # the words of this process are the newest
             return outcome
+        if kind == _wire.RESULT_BYTES:
+            return Outcome("ok", payload)
         if kind == _wire.STARTED:
             job.begin()  # False: it was asked meanwhile, and the worker is told of that on its own way
         elif kind == _wire.HEARD and heard is not None:

@@ -8,7 +8,7 @@ from functools import partial
 from toolexec import Interrupt
 from toolexec.lowlevel import MONOTONIC, CallState, Outcome, Parcel, Progress, has_hook, perform
 from toolexec_strategies._remote import _wire
-from toolexec_strategies._remote._carry import Hint, pack_outcome, pack_progress, unpack_request
+from toolexec_strategies._remote._carry import Hint, pack_progress, pack_reply, unpack_request
 from toolexec_strategies._remote._logs import Forwarder, Post
 
 Guard = Callable[[CallState, Callable[[], Outcome]], Outcome]
@@ -24,8 +24,8 @@ def answer(
     ended: Callable[[CallState], object] | None = None,
     judge: Callable[[Outcome], Outcome] | None = None,
     hint: Hint | None = None,
-) -> bytes:
-    """Run one packed call and give its packed outcome; never raises.
+) -> _wire.Frame:
+    """Run one packed call and give the frame that answers it; never raises.
 
     Args:
         payload: The request.
@@ -41,7 +41,7 @@ def answer(
     try:
         parcel, level = unpack_request(payload)
     except BaseException as exc:  # noqa: BLE001 - unpacking imports the tool's module
-        return pack_outcome(Outcome("raised", exception=exc), None, where, hint)
+        return pack_reply(Outcome("raised", exception=exc), None, where, hint)
 
     def sink(progress: Progress) -> None:
         post(_wire.PROGRESS, pack_progress(progress))
@@ -61,7 +61,7 @@ def answer(
     call.sink = None  # what a thread of its says from here on is no word of the next call's
     if judge is not None:
         outcome = judge(outcome)
-    return pack_outcome(outcome, parcel, where, hint)
+    return pack_reply(outcome, parcel, where, hint)
 
 
 def entry_frame(parcel: Parcel, call: CallState, post: Post) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import marshal
 import os
 import struct
@@ -19,14 +20,18 @@ PROGRESS: Final = b"P"
 LOG: Final = b"L"  # a log record
 HEARD: Final = b"H"  # the ask has reached the call
 RESULT: Final = b"R"  # a packed outcome; of that call nothing follows
+RESULT_BYTES: Final = b"B"  # likewise, in place of it: a result that is bytes, as it is
 READY: Final = b"Y"  # another request may come
 
-_KINDS: Final = SETTINGS + REQUEST + REQUEST_OF_MORE + ASK + STARTED + PROGRESS + LOG + HEARD + RESULT + READY
+_KINDS: Final = (
+    SETTINGS + REQUEST + REQUEST_OF_MORE + ASK + STARTED + PROGRESS + LOG + HEARD + RESULT + RESULT_BYTES + READY
+)
 _HEADER: Final = struct.Struct("!cQ")
 
 # Small frames come several in one read; a payload larger than this is read straight into its own
-# buffer, whose size is known from the header.  (A buffer grown chunk by chunk took 65 s for 100 MB.)
-_CHUNK: Final = 65536
+# buffer, whose size is known from the header.  No larger, because a forked child and its rehearsal have
+# to make one each, of memory that is new to them.  (A buffer grown chunk by chunk took 65 s for 100 MB.)
+_CHUNK: Final = 8192
 
 # The most the reader sets aside on the word of a header alone.  Not a limit on what a call may
 # send: it only tells garbage on the wire (a tool may write to any descriptor) from a length.
@@ -72,7 +77,7 @@ class Reader:
         self._view = memoryview(self._buffer)
         self._start = self._end = 0  # what was read and not yet handed out
 
-    def frame(self) -> Frame:
+    def frame(self) -> tuple[bytes, bytes]:
         """The next frame; the payload is the caller's to keep.
 
         Raises:
@@ -103,21 +108,24 @@ class Reader:
         while self._end < count:
             self._end += self._read(self._view[self._end :])
 
-    def _take(self, length: int) -> Payload:
+    def _take(self, length: int) -> bytes:
         ready = min(length, self._end - self._start)
         head = self._view[self._start : self._start + ready]
         self._start += ready
         if ready == length:
             return bytes(head)
         try:
-            payload = bytearray(length)
+            # Bytes that are read into their place: what a BytesIO was made of is its own, unless somebody
+            # else holds it, and is what it gives in the end.  Nor are they set to zero before.
+            file = io.BytesIO(bytes(length))
         except (MemoryError, OverflowError):
             raise Garbled(f"a frame announces {length} bytes, more than there is memory for") from None
-        payload[:ready] = head
-        view = memoryview(payload)[ready:]
-        while len(view):
-            view = view[self._read(view) :]
-        return payload
+        with file.getbuffer() as view:
+            view[:ready] = head
+            while ready < length:
+                with view[ready:] as room:
+                    ready += self._read(room)
+        return file.getvalue()
 
     def _read(self, view: memoryview) -> int:
         while True:

@@ -17,7 +17,7 @@ from toolexec import Interrupt, WorkerLost
 from toolexec.lowlevel import CallState, Outcome, Parcel, settle_inner
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._asked import Asked
-from toolexec_strategies._remote._carry import pack_outcome
+from toolexec_strategies._remote._carry import pack_reply
 from toolexec_strategies._remote._serve import answer, entry_frame
 from toolexec_strategies._remote._settings import Unprepared, apply_settings
 from toolexec_strategies.fork import _platform, _reuse
@@ -65,10 +65,11 @@ class _Child:
         self.call: CallState | None = None
         self.asked: Asked | None = None  # what to do about an ask of this call
         self.polls = False
+        self.said = b""  # what has come of the words of an ask
         self.early = False  # an ask came before the request was read
         self.posting = False  # is the main thread where no handler may act?
         self.owed = False  # an ask that came meanwhile
-        self._traces: _reuse.Traces | None = None  # of the call, where another may follow
+        self._traces: _reuse.Traces | None = None  # what calls leave behind, where several may come
 
     def run(self, server: int, warm: list[tuple[bytes, bytes]] | None) -> None:
         os.setsid()
@@ -81,36 +82,39 @@ class _Child:
             self._rehearse(warm)
         while True:
             try:
-                payload, more = self._serve()
+                reply, more = self._serve()
             except EOFError:  # a spare that is not needed any more
                 return
             if os.getpid() != self.pid:  # the tool forked, and this is not the one that was called
                 os._exit(0)
             flush_output()
             self.posting = True  # an ask that comes now is too late
-            if not self._send(_wire.RESULT, payload):
+            frames = [reply]
+            if more and self._is_fresh():
+                frames.append((_wire.READY, b""))  # in one piece, which wakes the host once
+            if not self._send(*frames):
                 os._exit(NO_WIRE)
-            if not (more and self._is_fresh()):
+            if len(frames) == 1:
                 return
-            self._send(_wire.READY, b"")
+            del reply, frames
             self.posting = False
 
-    def _serve(self) -> tuple[bytes, bool]:
+    def _serve(self) -> tuple[_wire.Frame, bool]:
         settings = self.reader.frame()[1]
         kind, request = self.reader.frame()
         more = kind == _wire.REQUEST_OF_MORE
-        traces = _reuse.Traces() if more else None
+        if more and self._traces is None:
+            self._traces = _reuse.Traces()
         try:
             apply_settings(settings)
             # A context of its own, so that what one call sets the next does not see.
-            payload = Context().run(
+            reply = Context().run(
                 answer, request, self._post, WHERE, adopt=self._adopt, ended=self._ended, judge=self._judge
             )
         except Unprepared as exc:
             lost = WorkerLost(f"{WHERE} {exc}", pid=self.pid)
-            return pack_outcome(Outcome("lost", exception=lost), None, WHERE), False
-        self._traces = traces
-        return payload, more
+            return pack_reply(Outcome("lost", exception=lost), None, WHERE), False
+        return reply, more
 
     def _is_fresh(self) -> bool:
         """Whether nothing of the call is left here, so that another may come; what can be undone is."""
@@ -129,7 +133,9 @@ class _Child:
         with ours, theirs:
             rehearsal = _Child(ours.fileno(), self.limits)
             _wire.send(theirs.fileno(), *warm)
-            rehearsal._send(_wire.RESULT, rehearsal._serve()[0])
+            reply = rehearsal._serve()[0]
+            flush_output()
+            rehearsal._send(reply)
             rehearsal.wire.detach()
 
     def _own_signals(self) -> None:
@@ -168,6 +174,13 @@ class _Child:
         finally:
             self._end_of_posting()
 
+    def _hear(self, asked: Asked) -> None:
+        if not asked.listened and (words := self._words(socket.MSG_DONTWAIT)) is not None:
+            with self.limits.exempt():
+                asked.hear(words)
+        else:  # a thread listens already; or the words are still to come
+            self._start_listening(asked)
+
     def _start_listening(self, asked: Asked) -> None:
         with self.limits.exempt():
             asked.listen(self._words)
@@ -188,12 +201,12 @@ class _Child:
         # Signals are sent again until this arrives, so one may well come while it is being sent.
         self.posting = True
         try:
-            self._send(_wire.HEARD, b"")
+            self._send((_wire.HEARD, b""))
             call, asked = self.call, self.asked
             if call is None or asked is None:  # the request may not be read yet: see _adopt
                 self.early = True
                 return
-            self._start_listening(asked)
+            self._hear(asked)
             asked.wait()
         finally:
             self.posting = self.owed = False
@@ -202,30 +215,30 @@ class _Child:
         elif not self.polls and call.asked and _under_entry(frame) and call.deliver_once():
             raise call.interrupt()
 
-    def _words(self) -> _wire.AskWords | None:
-        """What the host says along with its signal; blocks until it has."""
-        data = self.reader.rest()
-        while (words := _wire.read_ask(data)) is None:
+    def _words(self, flags: int = 0) -> _wire.AskWords | None:
+        """What the host says along with its signal; blocks until it has, but for ``flags``."""
+        self.said += self.reader.rest()
+        while (words := _wire.read_ask(self.said)) is None:
             try:
-                more = self.wire.recv(1 << 16)
-            except OSError:  # the tool closed it
+                more = self.wire.recv(1 << 16, flags)
+            except OSError:  # the tool closed it; or it is empty, and was not to be waited for
                 return None
             if not more:
                 return None
-            data += more
+            self.said += more
         return words
 
     def _post(self, kind: bytes, payload: bytes) -> None:
         if os.getpid() != self.pid:  # a fork of the tool's: only the first process speaks to the host
             return
         if threading.get_ident() != self.main_thread:
-            self._send(kind, payload)
+            self._send((kind, payload))
             return
         if self.posting:  # a report out of a ``__del__`` that runs within a report
             return
         self.posting = True
         try:
-            self._send(kind, payload)
+            self._send((kind, payload))
         finally:
             self._end_of_posting()
 
@@ -235,10 +248,10 @@ class _Child:
             self.owed = False
             self._on_ask(signal.SIGURG, inspect.currentframe())
 
-    def _send(self, kind: bytes, payload: bytes) -> bool:
+    def _send(self, *frames: _wire.Frame) -> bool:
         try:
             with self.lock:
-                _wire.send(self.fd, (kind, payload))
+                _wire.send(self.fd, *frames)
             return True
         except OSError:  # the host is gone, and this process will be any moment; or the tool closed the wire
             return False

@@ -58,13 +58,19 @@ def thread_count() -> int:
 
 def flush_c_stdout() -> None:
     """Write out what C code has printed; ``os._exit`` would drop it."""
-    libc = _libc()
+    stream = _c_stdout()
+    if stream is not None:
+        _libc().fflush(stream)
+
+
+@functools.cache
+def _c_stdout() -> ctypes.c_void_p | None:
     for name in ("stdout", "__stdoutp"):  # as glibc and musl call it, and as macOS does
         try:
-            libc.fflush(ctypes.c_void_p.in_dll(libc, name))
-            return
+            return ctypes.c_void_p.in_dll(_libc(), name)
         except ValueError:  # no such symbol
             continue
+    return None
 
 
 def _prctl(option: int, value: int) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Any
+from typing import Any, Final
 
 from toolexec_strategies.fork import _platform
 
+# Not asked for each time: that takes as long as all else here.
+_SIGNALS: Final = tuple(int(number) for number in signal.valid_signals())
+
 
 class Traces:
-    """The state of the process before a call."""
+    """The state of the process before its first call, and after each one that is wiped out."""
 
     def __init__(self) -> None:
         _platform.adopt_orphans()  # or what a tool's child starts and leaves would not be seen here
-        self._environment = dict(os.environ)
+        self._environment = _environment()
+        self._variables = dict(os.environ)
         self._umask = _umask()
         self._handlers = _handlers()
 
@@ -23,10 +27,10 @@ class Traces:
         """Undo what the call did to the process; False when something stays that only its end ends."""
         if threading.active_count() > 1 or _platform.thread_count() > 1 or _has_children():
             return False
-        if dict(os.environ) != self._environment:
-            for name in set(os.environ) - set(self._environment):
+        if _environment() != self._environment:
+            for name in set(os.environ) - set(self._variables):
                 del os.environ[name]
-            os.environ.update(self._environment)
+            os.environ.update(self._variables)
         os.umask(self._umask)
         for number, handler in self._handlers.items():
             if signal.getsignal(number) is not handler:
@@ -45,7 +49,13 @@ def _umask() -> int:
 
 
 def _handlers() -> dict[int, Any]:
-    return {int(number): signal.getsignal(number) for number in signal.valid_signals()}
+    return {number: signal.getsignal(number) for number in _SIGNALS}
+
+
+def _environment() -> dict[Any, Any]:
+    # As in _settings: its undecoded form, because decoding it takes longer than a short call.
+    raw: Any = getattr(os.environ, "_data", os.environ)
+    return dict(raw)
 
 
 def _has_children() -> bool:

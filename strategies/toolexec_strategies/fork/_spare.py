@@ -49,6 +49,7 @@ class Spare:
         self.output = rest.pop(0) if captured else None
         self._pidfd = rest[0] if rest else None
         self._take_output: Callable[[], bool] | None = None
+        self._polls: dict[int, select.poll] = {}  # a large result waits a thousand times
         self.calls = 0
         self.status: int | None = None
         self.ended = False
@@ -108,6 +109,7 @@ class Spare:
             take_output: Called when there is some, or when nobody can write any more; then it returns False.
         """
         self._take_output = take_output
+        self._polls.clear()
 
     def wait_readable(self) -> None:
         """Wait until the wire has something to read.
@@ -128,22 +130,27 @@ class Spare:
     def _wait_for(self, event: int) -> None:
         # Not the wire's end-of-file tells of a death: a process that the tool started may hold the
         # wire open for ever.  The server's report comes after everything the child wrote.
-        poll = select.poll()
-        poll.register(self.wire, event)
-        poll.register(self._exit_pipe, select.POLLIN)
-        if self._take_output is not None and self.output is not None:
-            poll.register(self.output, select.POLLIN)
         while True:
-            ready = dict(poll.poll())
+            ready = dict(self._poll(event).poll())
             if self.wire in ready:
                 return
             if self.output in ready and self._take_output is not None and not self._take_output():
                 # A pipe that nobody can write to any more is always ready.
                 self._take_output = None
-                poll.unregister(self.output)
+                self._polls.clear()
             if self._exit_pipe in ready:
                 self.await_exit(0)
                 raise Exited(self.status)
+
+    def _poll(self, event: int) -> select.poll:
+        poll = self._polls.get(event)
+        if poll is None:
+            poll = self._polls[event] = select.poll()
+            poll.register(self.wire, event)
+            poll.register(self._exit_pipe, select.POLLIN)
+            if self._take_output is not None and self.output is not None:
+                poll.register(self.output, select.POLLIN)
+        return poll
 
     def await_exit(self, timeout: float) -> bool:
         """Wait for the exit report, at most ``timeout`` seconds; whether the child is known to have ended."""

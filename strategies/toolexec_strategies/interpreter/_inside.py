@@ -66,7 +66,7 @@ def serve(requests: int, answers: int, asks: int) -> None:
 
         adopt = partial(heard.running, number)
         # A context of its own, so that what one call sets the next does not see.
-        result = Context().run(
+        reply = Context().run(
             answer, request, post, WHERE, adopt=adopt, guard=heard.guard, ended=heard.over, hint=refusal
         )
         del request, settings, adopt
@@ -78,10 +78,10 @@ def serve(requests: int, answers: int, asks: int) -> None:
         with lock:
             open_calls.clear()
             try:
-                _wire.send(answers, (_wire.RESULT, result), (_wire.READY, afterwards))
+                _wire.send(answers, reply, (_wire.READY, afterwards))
             except OSError:
                 return
-        del result, post
+        del reply, post
 
 
 def wait_until_alone() -> None:
