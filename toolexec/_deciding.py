@@ -147,17 +147,18 @@ def _steps(
     if isinstance(fitting, Outcome):
         return fitting
     sent, given = function.arguments, named_arguments(function, fitting)
-    function.arguments = named_arguments(function, fitting)
+    function.arguments = shown = named_arguments(function, fitting)
     try:
         outcome = yield from _confirmed(function, parent, supervision)
-        changed = not _equal(function.arguments, given)
-        if changed:
-            sent = function.arguments
+        shown = function.arguments
     finally:
         # What is tried again, settled later or written down begins with what the model sent.
         function.arguments = sent
     if outcome is not None:
         return outcome
+    changed = not _equal(shown, given)
+    if changed:
+        function.arguments = shown
     # Exactly what was shown, which validators may not give twice; what was changed is held to the parameters too.
     return bind_call(task, strategy, parent, None if changed else fitting)
 

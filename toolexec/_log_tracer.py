@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from toolexec._return import type_name
-from toolexec._traced_values import arguments_text, result_text
+from toolexec._traced_values import arguments_text, check_flags, error_text, result_text
 from toolexec._tracer import Tracer
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class LogTracer(Tracer):
         number: object = level
         if isinstance(number, bool) or not isinstance(number, int):
             raise TypeError(f"LogTracer: level is {number!r}; it takes a number, such as logging.INFO")
+        check_flags("LogTracer", values=values)
         self.logger: logging.Logger = logging.getLogger("toolexec.calls") if logger is None else logger
         self.level: int = level
         self.values: bool = values
@@ -60,7 +61,10 @@ class LogTracer(Tracer):
         if self.logger.isEnabledFor(logging.DEBUG):
             total = "" if progress.total is None else f" of {progress.total:g}"
             self._log(
-                logging.DEBUG, function, f"progress {progress.done:g}{total}", progress.message if self.values else None
+                logging.DEBUG,
+                function,
+                f"progress {progress.done:g}{total}",
+                _message(progress) if self.values else None,
             )
 
     def on_tool_finish(self, function: Function, ret: Return) -> None:
@@ -84,6 +88,15 @@ class LogTracer(Tracer):
 
     def _log(self, level: int, function: Function, what: str, value: str | None, **extra: Any) -> None:
         # The names as literals: they come from a model, which may put a line's end into them.
-        line = "tool %r (call %r) %s" if value is None else "tool %r (call %r) %s: %.*s"
-        args = (function.name, function.id, what) if value is None else (function.name, function.id, what, _MOST, value)
+        line = "tool %r (call %r) %s" if value is None else "tool %r (call %r) %s: %s"
+        args = (function.name, function.id, what, *(() if value is None else (_one_line(value),)))
         self.logger.log(level, line, *args, extra={"tool": function.name, "call_id": function.id, **extra})
+
+
+def _message(progress: Progress) -> str | None:
+    return None if progress.message is None else error_text(progress.message)
+
+
+def _one_line(value: str) -> str:
+    """As much of it as is logged; what would begin a line, which might look like another record, is escaped."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in value[:_MOST])

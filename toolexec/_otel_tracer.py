@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolexec._return import error_form
-from toolexec._traced_values import arguments_text, error_text, result_text
+from toolexec._traced_values import arguments_text, check_flags, error_text, result_text
 from toolexec._tracer import Tracer
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class OpenTelemetryTracer(Tracer):
             ) from exc
         from importlib.metadata import version
 
+        check_flags("OpenTelemetryTracer", record_arguments=record_arguments, record_results=record_results)
         self._trace = trace
         self._context = context
         self._propagators = (TraceContextTextMapPropagator(), W3CBaggagePropagator())
@@ -99,7 +100,7 @@ class OpenTelemetryTracer(Tracer):
             if progress.total is not None:
                 attributes["toolexec.progress.total"] = progress.total
             if progress.message is not None:
-                attributes["toolexec.progress.message"] = progress.message
+                attributes["toolexec.progress.message"] = error_text(progress.message)
             span.add_event("toolexec.progress", attributes)
 
     def on_tool_finish(self, function: Function, ret: Return) -> None:

@@ -50,6 +50,11 @@ class Rendering:
         self._redact = redact
         self._max_bytes = max_bytes
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether nothing is hidden, taken out or cut."""
+        return self._reveal == "message" and self._redact is None and self._max_bytes is None
+
     def shown(self, ret: Return, json: Json, kept: str | None = None) -> list[Part]:
         """What is sent of a Return; never empty.
 

@@ -106,14 +106,14 @@ class Supervision:
         return function.name in self._names or any(_judged(predicate, function) for predicate in self._predicates)
 
 
-def _judged(predicate: Callable[[Function], object], function: Function) -> object:
+def _judged(predicate: Callable[[Function], object], function: Function) -> bool:
     said: Any = predicate(function)
     if inspect.isawaitable(said):  # which would count as yes, and never be awaited
         close = getattr(said, "close", None)
         if close is not None:
             close()
         raise TypeError(f"confirm has {predicate!r}, which gave a {class_name(said)}; what may be async is on_confirm")
-    return said
+    return True if said is None else bool(said)  # with a "return" forgotten, somebody is asked
 
 
 def _confirmed(given: Any, tools: Sequence[str]) -> tuple[frozenset[str], Sequence[Callable[[Function], object]]]:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 _ALL = Rendering()
 
 
+def check_flags(whose: str, **given: object) -> None:
+    """Refuse what is neither True nor False: "no", from the environment, would tell everything."""
+    for name, flag in given.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{whose}: {name} is {flag!r}; it takes True or False")
+
+
 def arguments_text(function: Function) -> str:
     """What a call was given: JSON as the model sent it, or made of what came decoded."""
     given = function.arguments
@@ -34,5 +41,5 @@ def result_text(function: Function, ret: Return) -> str:
 
 
 def error_text(text: str) -> str:
-    """Words of an exception, without what the call's Context redacts."""
+    """Words of an exception or of a report, without what the call's Context redacts."""
     return (current_rendering() or _ALL).redacted(text)

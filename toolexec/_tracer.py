@@ -182,6 +182,9 @@ class CallTrace:
         self._teller = 0  # the thread that does
         self._told = False  # and has
         self._ended = False
+        outer = context.run(_SCOPE.get)
+        if outer is not None and outer.tracing is tracing and (rendering is None or rendering.tells_all):
+            rendering = outer.rendering  # a call that a body makes is told to its tracer by the same rules
         # Not this object: it holds the context, and the two would keep each other.
         context.run(_SCOPE.set, _Scope(tracing, self._token, rendering))
 

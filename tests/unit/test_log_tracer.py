@@ -203,3 +203,31 @@ def test_a_large_result_is_cut_in_the_log_as_it_is_for_the_model(caplog: pytest.
 
     assert "[cut: the result has 500 bytes" in caplog.text
     assert "x" * 101 not in lines(caplog)[-1][1]
+
+
+def test_a_value_takes_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    run(tx.LogTracer(values=True), "echo", '{"value": 1}\n\nINFO forged')
+
+    assert all(len(record.getMessage().splitlines()) == 1 for record in caplog.records)
+    assert "forged" in caplog.text
+
+
+@pytest.mark.parametrize("flag", ["no", 0, None])
+def test_what_is_no_flag_is_refused(flag: Any) -> None:
+    with pytest.raises(TypeError, match=r"LogTracer: values is .*; it takes True or False"):
+        tx.LogTracer(values=flag)
+
+
+def test_what_a_body_calls_is_told_by_the_rules_around_it(caplog: pytest.LogCaptureFixture) -> None:
+    @tx.tool
+    def outer() -> str:
+        tx.progress(1, 2, f"with {SECRET}")
+        return tx.run(refuse, {"value": SECRET}).status
+
+    ctx = tx.Context(
+        [outer], tracer=tx.LogTracer(values=True), redact=lambda text: text.replace(f"with {SECRET}", "***")
+    )
+
+    assert "raised" == ctx.submit({"name": "outer"}).wait(10).value
+    assert f"with {SECRET}" not in caplog.text
+    assert 2 == caplog.text.count("***")

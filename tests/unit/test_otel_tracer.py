@@ -303,3 +303,19 @@ def test_a_call_within_a_call_is_rendered_as_its_own_context_says(
 
     assert SECRET not in of_inner.to_json()
     assert "***" in of_inner.to_json()
+
+
+@pytest.mark.parametrize("name", ["record_arguments", "record_results"])
+def test_what_is_no_flag_is_refused(provider: TracerProvider, name: str) -> None:
+    given: dict[str, Any] = {name: "no"}
+    with pytest.raises(TypeError, match=f"OpenTelemetryTracer: {name} is 'no'; it takes True or False"):
+        tx.OpenTelemetryTracer(provider, **given)
+
+
+def test_what_is_reported_is_redacted_in_a_span(provider: TracerProvider, exporter: InMemorySpanExporter) -> None:
+    ctx = tx.Context(TOOLS, tracer=tx.OpenTelemetryTracer(provider), redact=lambda text: text.replace(SECRET, "***"))
+    ctx.submit({"name": "say", "arguments": {"words": SECRET}}).wait(10)
+    span, _ = only(exporter)
+
+    assert SECRET not in span.to_json()
+    assert "***" in span.to_json()

@@ -226,6 +226,46 @@ def test_a_predicate_that_gives_a_coroutine_has_not_said_yes_or_no(caplog: pytes
     assert "what may be async is on_confirm" in caplog.text
 
 
+def test_a_judge_that_forgot_its_return_has_the_call_confirmed() -> None:
+    @tx.tool
+    def book(day: dt.date) -> str:
+        return day.isoformat()
+
+    def forgetful(function: tx.Function) -> None:
+        assert function.name
+
+    for confirmed, status in ((True, "ok"), (False, "denied")):
+        asked: list[str] = []
+
+        def ask(function: tx.Function, answer: bool = confirmed, asked: list[str] = asked) -> bool:
+            asked.append(function.name)
+            return answer
+
+        ctx = tx.Context([book], confirm=forgetful, on_confirm=ask)
+        ret = ctx.submit({"name": "book", "arguments": {"day": "2026-12-01"}}).wait(10)
+
+        assert (status, ["book"]) == (ret.status, asked)
+
+
+def test_what_is_put_off_keeps_what_the_model_sent_though_it_was_changed() -> None:
+    @tx.tool
+    def book(day: dt.date) -> str:
+        return day.isoformat()
+
+    said = {"day": "2026-12-01"}
+
+    def change(function: tx.Function) -> Any:
+        function.arguments["day"] = dt.date(2020, 1, 1)
+        return tx.DEFER
+
+    ctx = tx.Context([book], confirm="book", on_confirm=change)
+    ctx.receive([{"id": "c1", "name": "book", "arguments": said}])
+    ctx.wait(timeout=10)
+
+    assert said == ctx.deferred[0].arguments
+    assert ctx.dump()
+
+
 @pytest.mark.parametrize(
     ("refuse", "status"),
     [
