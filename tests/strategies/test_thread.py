@@ -61,6 +61,31 @@ def test_nested_groups_do_not_starve_each_other() -> None:
     assert 81 == tx.run(fan, {"depth": 4}, "thread").unwrap()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_work_that_was_left_to_a_thread_whose_start_failed_is_done_all_the_same(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has work while a thread is on its way leaves it to that one."""
+    start = threading.Thread.start
+    done = threading.Event()
+    failures = iter([error, RuntimeError])
+
+    def starts(self: threading.Thread) -> None:
+        if self.name != "toolexec-worker" or (failure := next(failures, None)) is None:
+            start(self)
+            return
+        if failure is error:
+            run_in_thread(done.set)
+        raise failure("can't start new thread")
+
+    retire_idle()
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    with pytest.raises(error):
+        run_in_thread(lambda: None)
+
+    assert done.wait(20)
+
+
 def test_a_call_inside_a_call_is_exempt_from_what_its_ancestor_holds() -> None:
     @tx.tool(max_in_flight=1, resource="test-thread")
     def outer(depth: int) -> int:

@@ -14,11 +14,15 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+
+from toolexec.lowlevel import MONOTONIC
 
 # Long enough that a burst of turns finds its threads warm, short enough that a quiet program does
 # not keep them.  No measurement behind it.
 _IDLE_S = 10.0
+
+# How soon a thread is asked for again where the system gives none.  A guess; a busy one is mostly sooner.
+_AGAIN_S = 0.05
 
 # Deques and lists: what is done to them is atomic and takes no Python-level lock, so a starter may be cut
 # by a signal handler or an Interrupt anywhere and leaves nothing locked.
@@ -85,10 +89,7 @@ def _run_all() -> bool:
         except IndexError:
             return True
         if _work and _may_wake:
-            try:
-                _wake_one()
-            except RuntimeError:  # no thread can be started: then this one does all of it
-                pass
+            _wake_if_due()
         if work() is False:
             return False
         del work  # or the last call's arguments and result live until the next one comes
@@ -104,10 +105,16 @@ def run_in_thread(work: Callable[[], object]) -> None:
     _work.append(work)
     try:
         _wake_one()
-    except BaseException:  # no thread can be started; or a Ctrl-C, perhaps before one was woken
+    except BaseException as exc:  # no thread can be started; or a Ctrl-C, perhaps before one was woken
         _may_wake[:] = [1]
-        with suppress(ValueError):  # a thread that ran already has taken it
+        taken = False
+        try:
             _work.remove(work)
+        except ValueError:  # by a thread that ran already
+            taken = True
+        _wake_if_due()  # others may have left theirs to the thread that was to be woken here
+        if taken and isinstance(exc, RuntimeError):
+            return
         raise
 
 
@@ -121,12 +128,24 @@ def _wake_one() -> None:
         worker = _idle.pop()
     except IndexError:
         worker = _Worker()
+        worker.wake()  # before it starts: a Ctrl-C that cuts the start would leave it waiting for that
         try:
             threading.Thread(target=worker.loop, name="toolexec-worker", daemon=True).start()
         except RuntimeError:
             _may_wake[:] = [1]
             raise
-    worker.wake()
+    else:
+        worker.wake()
+
+
+def _wake_if_due() -> None:
+    """Have a thread look for work that is there; where none can be started, a busy one does it, or one later on."""
+    if not _work:
+        return
+    try:
+        _wake_one()
+    except RuntimeError:
+        MONOTONIC.call_at(MONOTONIC.now() + _AGAIN_S, _wake_if_due)
 
 
 def retire_idle() -> None:
