@@ -282,19 +282,20 @@ class Task:
 
     def _void(self) -> None:
         """Its start was undone; whoever waits for it already looks at its call again."""
-        reason = "its start was undone"
+        function, reason = self.function, "its start was undone"
         value = cancelled_form(reason)
-        self._return = Return(
-            id=self.function.id, name=self.function.name, value=value, status="cancelled", reason=reason
-        )
+        self._return = Return(id=function.id, name=function.name, value=value, status="cancelled", reason=reason)
         wake_all(self._wakers)
         wake_all(self._group._each)
 
     def _come_to(self, outcome: Outcome) -> None:
         """Answer a call, unless it was answered: one that never got as far as a job, or comes to an end."""
-        if not self._group._open.pop(self, False):
-            return  # late: somebody else's is the answer
+        won: list[bool] = []
         try:
+            # Out of the dict and into the list in one step: a Ctrl-C after the pop alone would leave nobody to answer.
+            won.extend(map(self._group._open.pop, (self,), (False,)))
+            if not won[0]:
+                return  # late: somebody else's is the answer
             if (self._tracing is not None or self._steps is not None) and CONTROL.is_current():
                 # A tracer and an intercept are the user's code, and may block; the control thread must not.
                 run_beside(partial(self._group._finish, self, outcome), "trace")
@@ -303,7 +304,8 @@ class Task:
         except BaseException:
             # A Ctrl-C on the main thread, or an Interrupt of the call around this one.  Half-way
             # settled, it would hold its place, its limits and its waiters for ever.
-            CONTROL.post(partial(self._group._mend, self, outcome))
+            if won and won[0]:
+                CONTROL.post(partial(self._group._mend, self, outcome))
             raise
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
@@ -312,27 +314,24 @@ class Task:
         asks = job.call.asks
         if asks and asks[0].timeout:
             outcome = out_of_time(job.call, outcome)
-        if self._steps is not None:
-            last = self._last_word(self._steps, job, outcome)
-            if last is None:
-                return
-            outcome = last
-        self._come_to(outcome)
+        try:
+            last = outcome if self._steps is None else self._last_word(self._steps, job, outcome)
+            if last is not None:
+                self._come_to(last)
+        except BaseException:  # as in there; and whatever follows finds an answer there
+            if self._group._open.pop(self, False):
+                CONTROL.post(partial(self._group._mend, self, outcome))
+            raise
 
     def _last_word(self, steps: Steps, job: Job, outcome: Outcome) -> Outcome | None:
         """What the call has come to; None if it goes on."""
         outcomes = own_list(job, "_outcomes")
         outcomes.append(outcome)
-        if outcomes[0] is not outcome:
-            del outcomes[1:]
-            # What comes between two attempts hangs, and is left behind.
-            return outcome if outcome.abandoned and self._job is job else None
-        try:
+        if outcomes[0] is outcome:
             return steps.after(job, outcome)
-        except BaseException:  # as below; and whatever follows finds an answer there
-            self._group._open.pop(self, None)
-            CONTROL.post(partial(self._group._mend, self, outcome))
-            raise
+        del outcomes[1:]
+        # What comes between two attempts hangs, and is left behind.
+        return outcome if outcome.abandoned and self._job is job else None
 
     def _is_gated(self) -> bool:
         """Whether it is still to be decided if the call may run."""

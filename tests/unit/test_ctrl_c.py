@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import types
+from typing import Any
+
 import pytest
 
 import toolexec as tx
@@ -62,6 +67,43 @@ def test_while_a_call_settles_on_the_waiters_thread(moment: str) -> None:
         task.wait(5)
     assert tasks[0]._group not in LIVE
     check_nothing_is_held()
+
+
+class Lets(tx.Intercept):
+    """Has no objection."""
+
+    @classmethod
+    def call(cls, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("intercept", [None, Lets])
+def test_after_any_step_of_settling_a_call(intercept: type[tx.Intercept] | None) -> None:
+    """A signal's handler runs after a call from one function to another, and what came out of it is gone then."""
+    for number in itertools.count():
+        steps, pressed = itertools.count(), []
+
+        def press(frame: types.FrameType, event: str, _: object) -> None:
+            if event not in ("return", "c_return") or frame.f_globals["__name__"] != "toolexec._task":
+                return
+            if frame.f_code.co_name in ("_come_to", "_last_word", "_publish") and next(steps) == number:  # noqa: B023 - of this round
+                pressed.append(event)  # noqa: B023 - likewise
+                raise KeyboardInterrupt
+
+        ctx = tx.Context([one], intercept=intercept)
+        fns = ctx.receive([{"name": "one"}] * 2)
+        sys.setprofile(press)
+        try:
+            ctx.wait("sequential")
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+
+        assert 2 == len([task.wait(5) for task in tasks_of(fns)])
+        if not pressed:
+            break
+    assert number > 4
 
 
 def test_while_refused_calls_are_answered_at_the_launch() -> None:
