@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import sys
 import threading
 import time
@@ -102,6 +103,17 @@ def test_first_steps_run_at_once_and_the_group_is_complete_before_them() -> None
 
     asyncio.run(main())
     assert [(3, [True] * 3)] * 3 == seen
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before, no plain function could be marked as async")
+def test_a_stop_iteration_before_there_is_a_coroutine_is_no_result() -> None:
+    def ends() -> Coroutine[Any, Any, int]:
+        return next(iter(()))
+
+    marked = vars(inspect)["markcoroutinefunction"](ends)
+    ret = tx.run(tx.tool(marked), None, "asyncio")
+
+    assert ("raised", StopIteration) == (ret.status, type(ret.exception))
 
 
 @pytest.mark.skipif(not EAGER, reason="eager tasks came with Python 3.12")

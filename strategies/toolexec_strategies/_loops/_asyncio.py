@@ -91,20 +91,18 @@ async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
     body = job.slot = Body()
     try:
         coroutine = job.abody() if awaiting is None else job.resume(awaiting)
-        steps = body.steps(coroutine, coroutine.send(None))
-        call.cancellable(body.cancel)
-        outcome = Outcome("ok", await steps)
-    except StopIteration as end:  # it never had to wait
-        outcome = Outcome("ok", end.value)
+        try:
+            wish = coroutine.send(None)
+        except StopIteration as end:  # it never had to wait
+            outcome = Outcome("ok", end.value)
+        else:
+            steps = body.steps(coroutine, wish)
+            call.cancellable(body.cancel)
+            outcome = Outcome("ok", await steps)
     except asyncio.CancelledError as exc:
         if body.dropped:
             return  # left behind, and answered for
-        if not job.asked and _current_task().cancelling():
-            # The loop is taking its tasks down (or the tool cancelled its own task: it looks the same).
-            call.deliver_once()
-            job.ask(ENDED)
-        # Else born inside the tool, so the tool's own fault.
-        outcome = job.stopped() if job.asked else job.failed(exc)
+        outcome = _cancelled(job, exc)
     except GeneratorExit as exc:  # the loop was closed under the task
         job.deliver(Outcome("cancelled", exception=exc, reason=ENDED))
         raise
@@ -118,6 +116,15 @@ async def drive(job: Job, awaiting: Awaiting | None = None) -> None:
         job.finish(outcome)
     else:
         await _finish_asked(job, body, outcome)
+
+
+def _cancelled(job: Job, exc: asyncio.CancelledError) -> Outcome:
+    if not job.asked and _current_task().cancelling():
+        # The loop is taking its tasks down (or the tool cancelled its own task: it looks the same).
+        job.call.deliver_once()
+        job.ask(ENDED)
+    # Else born inside the tool, so the tool's own fault.
+    return job.stopped() if job.asked else job.failed(exc)
 
 
 async def _finish_asked(job: Job, body: Body, outcome: Outcome) -> None:
