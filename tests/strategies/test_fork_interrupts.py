@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import queue
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,10 @@ import pytest
 
 import stopped_tools as tools
 import toolexec as tx
+from toolexec.lowlevel import MONOTONIC, CallState
 from toolexec.testing import Gate, Journal
+from toolexec_strategies._remote._asked import Asked
+from toolexec_strategies._remote._wire import AskWords
 from toolexec_strategies.fork import ForkStrategy
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -165,3 +170,17 @@ def test_calls_left_inside_are_settled_when_the_tool_returns(
 
         assert ("ok", "left it running") == (task.wait(20).status, task.wait().value)
     assert 1 == len([note for note in journal.lines() if note.startswith("hook ")])
+
+
+def test_of_two_who_hear_of_an_ask_only_one_reads_its_words() -> None:
+    """The other would take them out of the wire, and the first would wait for them for ever."""
+    said: queue.SimpleQueue[AskWords | None] = queue.SimpleQueue()
+    call = CallState(None, "asked", MONOTONIC)
+    asked = Asked(call, "asyncio")
+    asked.listen(said.get)
+    said.put(AskWords("because", timeout=False, grace=2.0))
+
+    asked.hear(partial(pytest.fail, "read twice"), said.get)
+
+    assert asked.wait()
+    assert "because" == call.reason

@@ -42,8 +42,8 @@ class Asked:
         self.listened = True
         run_beside(lambda: self._context.run(self._obey, words), "asked")
 
-    def hear(self, words: AskWords) -> None:
-        """Act on them here and now where they concern the call alone, else by a thread; only the first time.
+    def hear(self, at_once: Callable[[], AskWords | None], words: Callable[[], AskWords | None]) -> None:
+        """:meth:`listen`, here and now where the words are there ``at_once`` and concern the call alone.
 
         A thread is most of what an ask takes: it writes to a hundred pages that a fork shares until then.
         """
@@ -52,7 +52,11 @@ class Asked:
         except IndexError:
             return
         self.listened = True
-        self._tell(words)
+        said = at_once()  # not before: a thread that has the token may be reading them
+        if said is None:
+            run_beside(lambda: self._context.run(self._obey, words), "asked")
+            return
+        self._tell(said)
         call = self._call
         # Who comes to wait or to listen, or makes an inner call, does so first and looks then whether it was asked.
         if call.wakers or call.listeners or call.inner or has_hook(call.runner):

@@ -11,6 +11,7 @@ import threading
 import traceback
 import types
 from contextvars import Context
+from functools import partial
 from typing import Any, NoReturn
 
 from toolexec import Interrupt, WorkerLost
@@ -175,11 +176,8 @@ class _Child:
             self._end_of_posting()
 
     def _hear(self, asked: Asked) -> None:
-        if not asked.listened and (words := self._words(socket.MSG_DONTWAIT)) is not None:
-            with self.limits.exempt():
-                asked.hear(words)
-        else:  # a thread listens already; or the words are still to come
-            self._start_listening(asked)
+        with self.limits.exempt():
+            asked.hear(partial(self._words, socket.MSG_DONTWAIT), self._words)
 
     def _start_listening(self, asked: Asked) -> None:
         with self.limits.exempt():
