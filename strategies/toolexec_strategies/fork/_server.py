@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from typing import NoReturn
 
 from toolexec import current_call
@@ -62,6 +63,8 @@ class _Server:
         self.wakeup, self.waker = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(self.waker, False)
+        # From 3.15 the modules of the standard library import some of theirs at first use: also here, and in no child.
+        traceback.format_exception(ValueError())
         _platform.adopt_orphans()
         self.own_signals()
 
