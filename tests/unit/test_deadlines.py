@@ -9,6 +9,7 @@ import pytest
 
 import toolexec as tx
 from toolexec._control import CONTROL
+from toolexec._outcome import Outcome
 from toolexec._time_limits import NO_LIMITS, TimeLimits
 from toolexec.testing import FakeJob, FakeStrategy, ManualClock
 
@@ -249,3 +250,12 @@ def test_the_smaller_of_two_limits_of_a_call() -> None:
     assert TimeLimits(3, 1, "call") == TimeLimits(5, 1).or_call(3)
     assert TimeLimits(5, 1) == TimeLimits(5, 1).or_call(8)
     assert NO_LIMITS is NO_LIMITS.or_call(None)
+
+
+def test_of_two_who_settle_past_the_first_look_one_counts() -> None:
+    fake = Fake(free).begin()
+    fake.task._come_to(Outcome("ok", "first"))
+    fake.task._come_to(Outcome("ok", "second"))
+
+    assert "first" == fake.task.wait().value
+    assert [fake.task] == fake.task._group._finished
