@@ -36,7 +36,9 @@ def start(folder: Path) -> int:
     report = os.open("report", os.O_WRONLY | os.O_CREAT)
     os.dup2(report, 1)
     os.dup2(report, 2)
-    code = pytest.main(OPTIONS)
+    # Not the folder that all of a user's runs share: what others make and clear away there meanwhile makes pytest
+    # leave an iterator over it open, which it then reports as a fault of the tests.
+    code = pytest.main([*OPTIONS, "--basetemp=temporary"])
     sys.stdout.flush()
     os._exit(code)
 

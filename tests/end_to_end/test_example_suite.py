@@ -161,7 +161,7 @@ def test_it_is_green_and_quick(tmp_path: Path) -> None:
     took: list[float] = []
     for _ in range(2):  # the first run may have modules to compile
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = python("-m", "pytest", "-p", "toolexec_pytest", cwd=folder)
+        done = python("-m", "pytest", "-p", "toolexec_pytest", "--basetemp=temporary", cwd=folder)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert "= 10 passed in " in done.stdout, done.stdout + done.stderr
         took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)

@@ -99,7 +99,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     settings = "[pytest]\nusefixtures = no_leftovers\ntoolexec_leftovers_within = 0.2\n"
     (folder / "pytest.ini").write_text(settings, "utf-8")
     command = [sys.executable, "-m", "pytest", "-rA", "-W", "ignore", "-p", "toolexec_pytest"]
-    command += ["-p", "no:randomly", "-p", "no:cacheprovider", "--tb=short"]
+    command += ["-p", "no:randomly", "-p", "no:cacheprovider", "--tb=short", "--basetemp=temporary"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=50, check=False)
     assert "1 failed, 7 passed, 6 errors" in done.stdout, done.stdout + done.stderr
     return done.stdout
