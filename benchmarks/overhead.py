@@ -33,11 +33,13 @@ SEQUENTIAL, THREAD, ASYNCIO, TRIO = "toolexec sequential", "toolexec thread", "t
 SUSPENDING = "toolexec asyncio, suspends once"
 FROM_SYNC = {"asyncio": "toolexec asyncio from sync code", "trio": "toolexec trio from sync code"}
 FLOOR = "loop with context, Return, clock, pydantic"
+PROMISING = "the same, and what sequential promises"
 MAP, SUBMIT = f"ThreadPoolExecutor({_POOL}).map", f"ThreadPoolExecutor({_POOL}).submit"
 GATHER, GATHER_SUSPENDING, NURSERY = "asyncio.gather", "asyncio.gather, suspends once", "trio nursery"
 
 # Each of ours, and the primitive beside it.
 BESIDE = {
+    PROMISING: FLOOR,
     SEQUENTIAL: FLOOR,
     THREAD: MAP,
     ASYNCIO: GATHER,
@@ -69,7 +71,11 @@ def measure(plan: Plan, findings: Findings, stack: ExitStack) -> None:
         "us",
         samples,
         beside=BESIDE,
-        notes={"plain loop": "no validation, no answer", MAP: "no validation, no cancel, no deadline"},
+        notes={
+            "plain loop": "no validation, no answer",
+            PROMISING: "one piece of code, for this tool alone",
+            MAP: "no validation, no cancel, no deadline",
+        },
         scale=1e6,
     )
     # A quick run has no batches of a thousand, but an account of them.
@@ -95,6 +101,7 @@ def _rows(findings: Findings, stack: ExitStack) -> dict[str, Callable[[int], flo
     return {
         "plain loop": bare.plain_loop,
         FLOOR: bare.answering_loop(),
+        PROMISING: bare.promising_loop(),
         SEQUENTIAL: waited(ours["sequential"], tools.ADD),
         MAP: bare.mapped(pool),
         SUBMIT: bare.submitted(pool.submit),
