@@ -69,6 +69,12 @@ class Admission:
         retry = self._retry(function, strategy)
         if retry is not None or function.intercept is not None:
             task._steps = Steps(task, strategy, place, retry)
+        if function.intercept is not None and (
+            self._supervision is None or function.intercept is not self._supervision.intercept
+        ):
+            from toolexec._intercept import check_intercept  # few calls have one of their own
+
+            check_intercept(function.intercept)
         unreadable = None if function.intercept is None else own_arguments(function)
         if self.answer is not None:
             return self.answer

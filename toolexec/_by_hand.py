@@ -53,9 +53,11 @@ class ByHand:
         return self._answer_cancelled(reason, "cancelled", **extra)
 
     def _answer_cancelled(self, reason: str, status: Literal["cancelled", "denied", "budget"], **extra: Any) -> Return:
-        value = cancelled_form(reason, **extra)
+        from toolexec._call_state import check_reason  # there is a call, so it is loaded: declaring does without
+
+        value = cancelled_form(check_reason(reason), **extra)
         if is_deferred(self):
-            from toolexec._outcome import Outcome  # a call has been deferred, so it is loaded: declaring does without
+            from toolexec._outcome import Outcome  # likewise
 
             return self._settle_deferred(Outcome(status, value, reason=reason))
         self._cancelled = True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolexec._control import CONTROL
+from toolexec._errors import DeclarationError
 
 
 class Clock(Protocol):
@@ -39,6 +40,18 @@ class MonotonicClock:
     def call_at(self, when: float, call: Callable[[], object]) -> Callable[[], None]:
         """As in :class:`Clock`."""
         return CONTROL.call_at(when, call)
+
+
+def check_clock(clock: Any) -> Clock:
+    """Refuse what cannot tell the time.
+
+    Raises:
+        DeclarationError: It lacks one of the two methods.
+    """
+    if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "call_at")):
+        raise DeclarationError(f"clock is {clock!r}; it takes an object with now() and call_at(when, call)")
+    found: Clock = clock
+    return found
 
 
 MONOTONIC: Clock = MonotonicClock()

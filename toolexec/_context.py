@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolexec._as_function import functions_of
 from toolexec._call_state import Ask, check_reason
 from toolexec._calls import CallRecord, call_dict
-from toolexec._clock import MONOTONIC, Clock
+from toolexec._clock import MONOTONIC, Clock, check_clock
 from toolexec._conversation import Conversation
 from toolexec._deferral import Deferrals
 from toolexec._discovery import AUTO, chosen
@@ -126,7 +126,7 @@ class Context(Conversation, Deferrals, Dumps):
         self._tracer = tracer
         tracing = None if tracer is None else Tracing(tracer)
         self._launching: dict[str, Any] = {
-            "clock": clock,
+            "clock": check_clock(clock),
             "tracing": tracing,
             "context": self,
             "stopped": self._stops,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolexec._errors import DeclarationError
 from toolexec._formats import format_of
 from toolexec._received import Received, seen, settle_by_hand
 from toolexec._rendering import Rendering
@@ -21,6 +22,8 @@ class Conversation:
     functions: dict[str, Function]
 
     def __init__(self, provider: Any, rendering: Rendering, *, history: bool) -> None:
+        if not isinstance(history, bool):
+            raise DeclarationError(f"history is {history!r}; it takes True or False")
         self._provider: Provider | None = None if provider is None else format_of(provider)
         self._rendering = rendering
         self._turn = 0

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolexec._call_state import check_reason
 from toolexec._deferred import ids_of, is_deferred, the_deferred
 from toolexec._errors import ToolexecError
 from toolexec._function import Function
 from toolexec._functions import Functions
 from toolexec._launch import launch_deferred
 from toolexec._outcome import Outcome
-from toolexec._return import cancelled_form
+from toolexec._return import Return, cancelled_form
 from toolexec._task import Task
 
 if TYPE_CHECKING:
     from toolexec._group import Group
-    from toolexec._return import Return
 
 
 class Deferrals:
@@ -67,6 +67,7 @@ class Deferrals:
         Raises:
             ToolexecError: As for ``approve``.
         """
+        check_reason(reason)
         form = cancelled_form(reason, **{**extra, "denied": True})
         return self._settle(call, None, answer=Outcome("denied", form, reason=reason)).wait()
 
@@ -79,7 +80,12 @@ class Deferrals:
 
         Raises:
             ToolexecError: As for ``approve``.
+            TypeError: It is a Return, or ``DEFER``.
         """
+        from toolexec._intercept import Defer  # few Contexts ever put a call off
+
+        if isinstance(value, Return | Defer):
+            raise TypeError(f"answer takes what the tool would have returned, not {value!r}; see also deny and approve")
         return self._settle(call, None, answer=Outcome("ok", value)).wait()
 
     def _settle(self, call: str | Function, strategy: Any, **options: Any) -> Task:

@@ -54,6 +54,11 @@ class Retry:
                 raise DeclarationError(
                     f"Retry: on has {item!r}; it takes {', '.join(map(repr, _STATUSES))}, and classes of exceptions"
                 )
+            if isinstance(item, type) and issubclass(item, ToolError):
+                raise DeclarationError(
+                    f"Retry: on has {item.__name__}, which is never retried: a ToolError is the tool's answer; raise "
+                    "another exception where another attempt may help"
+                )
         if not callable(self.backoff) and not _is_delay(self.backoff):
             raise DeclarationError(f"Retry: backoff is {self.backoff!r}; it takes seconds, zero or more, or a function")
 

@@ -233,7 +233,7 @@ def _named(tool: str, where: str, make: Callable[[Any], T], kind: Any) -> T:
         why = str(exc).partition("\n")[0].partition(". ")[0]  # what follows is for those who write models
         raise DeclarationError(
             f"tool {tool!r}, {where}: the annotated type has no JSON form ({why}); annotate with one that has, such as "
-            "str, list[int] or a dataclass"
+            "str, list[int] or a dataclass; what the Context is to fill in is annotated Annotated[T, Inject]"
         ) from exc
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 import time
@@ -22,6 +23,8 @@ _log = logging.getLogger("toolexec")
 # How long the end of a call waits for another thread that is just telling the start.  It is a bound
 # for a tracer that hangs there; any other takes far less.
 _START_S: Final = 1.0
+
+_HOOKS: Final = ("on_tool_start", "on_progress", "on_tool_finish", "on_tool_error", "carrier")
 
 
 class Tracer:
@@ -113,6 +116,7 @@ class Tracing:
         if isinstance(tracer, type) or not isinstance(tracer, Tracer):
             shown = tracer.__name__ if isinstance(tracer, type) else type(tracer).__name__
             raise TypeError(f"tracer takes an instance of a subclass of tx.Tracer, not {shown}")
+        _check_hooks(type(tracer))
         self.tracer: Tracer = tracer
         self.broken: bool = False
         self._untold = [1]  # whoever pops it says that it is broken
@@ -120,7 +124,7 @@ class Tracing:
             name: getattr(tracer, name, None)
             if getattr(type(tracer), name, None) is not getattr(Tracer, name)
             else None
-            for name in ("on_tool_start", "on_progress", "on_tool_finish", "on_tool_error", "carrier")
+            for name in _HOOKS
         }
 
     def hears(self, name: str) -> bool:
@@ -157,6 +161,25 @@ class Tracing:
         except IndexError:
             return
         _log.exception("toolexec: %s.%s; this tracer is not called again", type(self.tracer).__name__, why)
+
+
+def _check_hooks(kind: type[Tracer]) -> None:
+    """Refuse a tracer that would never hear what it was written to hear.
+
+    Raises:
+        TypeError: A method is async, which nobody would await; or one is named almost like a hook, and is none.
+    """
+    for name in _HOOKS:
+        if inspect.iscoroutinefunction(getattr(kind, name)):
+            raise TypeError(f"tracer {kind.__name__!r}: its {name} is async; nobody there could await it")
+    strangers = [name for name in dir(kind) if name.startswith("on_") and name not in _HOOKS]
+    if not strangers:
+        return
+    import difflib  # few have any
+
+    for name in strangers:
+        if meant := difflib.get_close_matches(name, _HOOKS, 1, 0.8):
+            raise TypeError(f"tracer {kind.__name__!r} has {name}, which is never called; did you mean {meant[0]}?")
 
 
 class CallTrace:

@@ -405,3 +405,32 @@ def test_what_has_no_return_yet_says_how_to_wait() -> None:
 
     with pytest.raises(tx.ToolexecError, match=r"no Return yet; first ctx\.wait\(\), or await ctx\.run\(\)"):
         ctx.messages()
+
+
+def test_a_wrong_answer_to_a_deferred_call_leaves_it_deferred() -> None:
+    ctx = deferred(0)
+    put_off = ctx.deferred[0]
+    reason: Any = None
+
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: ctx.answer("c0", tx.DEFER), "not toolexec.DEFER; see also deny and approve"),
+        (lambda: ctx.answer("c0", put_off.return_(3)), "answer takes what the tool would have returned, not Return"),
+        (lambda: ctx.deny("c0", reason), "reason is None: it takes words"),
+        (lambda: put_off.deny(reason), "reason is None: it takes words"),
+    ]
+    for settle, words in wrong:
+        with pytest.raises(TypeError, match=words):
+            settle()
+    assert ["c0"] == ids(ctx)
+
+
+def test_a_call_whose_own_intercept_cannot_be_one_is_not_started() -> None:
+    ctx = tx.Context([], strategy="sequential")
+    call = send.bind({"a": 4}, "c4")
+    call.intercept = 3
+
+    with pytest.raises(tx.DeclarationError, match="intercept is 3"):
+        ctx.submit(call)
+    assert call.pending
+    call.intercept = None
+    assert ctx.submit(call).wait().ok

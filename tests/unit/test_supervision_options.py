@@ -37,6 +37,8 @@ def add(a: int, b: int) -> int:
         ({"guard": True, "history": False}, "history=False does not keep"),
         ({"retry": 3}, "retry is 3"),
         ({"intercept": 3}, "intercept is 3"),
+        ({"history": "no"}, "history is 'no'; it takes True or False"),
+        ({"clock": 3}, r"clock is 3; it takes an object with now\(\) and call_at"),
     ],
 )
 def test_what_cannot_be_an_option_is_refused(options: dict[str, Any], words: str) -> None:
@@ -75,6 +77,7 @@ def test_an_async_predicate_is_refused_as_it_would_always_be_true() -> None:
         (lambda: tx.Retry(on=[]), "one at least"),
         (lambda: tx.Retry(on=()), "one at least"),
         (lambda: tx.Retry(on=iter(())), "one at least"),  # type: ignore[arg-type]  # likewise
+        (lambda: tx.Retry(on=["lost", tx.ToolError]), "on has ToolError, which is never retried"),
         (lambda: tx.Retry(backoff=-1), "backoff is -1"),
         (lambda: tx.Retry(backoff=float("inf")), "backoff is inf"),
     ],

@@ -445,3 +445,20 @@ def test_one_that_raises_for_many_calls_at_once_is_logged_once(caplog: pytest.Lo
 
     assert ["ok"] * 4 == [ret.status for ret in ctx.wait("thread", timeout=20)]
     assert ["toolexec: Bad.on_tool_start raised; this tracer is not called again"] == caplog.messages
+
+
+def test_a_tracer_that_would_never_hear_what_it_is_written_for_is_refused() -> None:
+    class Misspelt(tx.Tracer):
+        def on_tool_finished(self, function: tx.Function, ret: tx.Return) -> None: ...
+
+    class Awaited(tx.Tracer):
+        async def on_tool_start(self, function: tx.Function) -> None: ...  # type: ignore[override]  # what a user may write
+
+    class Other(tx.Tracer):
+        def on_request(self) -> None: ...
+
+    with pytest.raises(TypeError, match=r"'Misspelt' has on_tool_finished, .*did you mean on_tool_finish\?"):
+        tx.Context([], tracer=Misspelt())
+    with pytest.raises(TypeError, match="'Awaited': its on_tool_start is async"):
+        tx.Context([], tracer=Awaited())
+    tx.Context([], tracer=Other())
