@@ -17,6 +17,8 @@ class Owner:
     """Hands out the outcome, and notes what came before."""
 
     _timeout: float | None = None
+    _tracing: object = None
+    _steps: object = None
 
     def __init__(self) -> None:
         self._wakers: list[Callable[[], object]] = []

@@ -61,6 +61,12 @@ class Owner(Protocol):
     @property
     def _timeout(self) -> float | None: ...
 
+    @property
+    def _tracing(self) -> object: ...
+
+    @property
+    def _steps(self) -> object: ...
+
     def _sent(self, job: Job) -> Mapping[str, str] | None: ...
 
     def _begun(self, job: Job) -> None: ...
@@ -174,6 +180,11 @@ class Job:
     def polls(self) -> bool:
         """Whether the tool only asks whether it was interrupted: nothing is to be raised into it."""
         return self._sheet.deliver == "poll"
+
+    @property
+    def watched(self) -> bool:
+        """Whether code of the user's runs here when the call starts or comes to its end: a tracer's, an intercept's."""
+        return self._owner._tracing is not None or self._owner._steps is not None
 
     @property
     def settled(self) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
 import os
 import signal
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +29,9 @@ from stand_in import job_of
 from toolexec.lowlevel import Ask, Job, usable_cpus
 from toolexec.testing import Harness
 from toolexec.testing._alone import alone
-from toolexec_strategies.fork import ForkStrategy, _start
+from toolexec_strategies._remote import _wire
+from toolexec_strategies.fork import ForkStrategy, _plain, _process, _start, _stopping, _strategy
+from toolexec_strategies.fork._plain import PlainFlight
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -257,6 +261,82 @@ def test_a_call_that_waits_for_a_child_is_let_go(fork: ForkStrategy) -> None:
     assert {"cancelled"} >= {outcome.status for outcome in outcomes} - {"ok"}
 
 
+def test_a_child_may_be_faster_than_who_sends_it_the_call(fork: ForkStrategy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer is on its way to a thread before the sender knows that all was sent."""
+    run(tools.add, fork, a=1)
+    until(lambda: len(server_of(fork)._idle) > 0)
+    handed_over = threading.Event()
+    write, hand_over = _wire.write_some, PlainFlight.hand_over
+
+    def write_late(fd: int, views: list[Any]) -> bool:
+        done = write(fd, views)
+        return handed_over.wait(10) and done
+
+    def noted(self: PlainFlight, spare: Any) -> None:
+        hand_over(self, spare)
+        handed_over.set()
+
+    monkeypatch.setattr(_wire, "write_some", write_late)
+    monkeypatch.setattr(PlainFlight, "hand_over", noted)
+    ret = tx.run(tools.raise_kind, {"kind": "two arguments"}, fork)
+
+    assert handed_over.is_set()
+    assert ret.status == "raised"
+
+
+def test_plain_calls_need_no_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One listens to all children; who submits a call sends it."""
+    with ForkStrategy(window=1, calls_per_child=None) as fork:
+        run(tools.add, fork, a=1)
+        until(lambda: len(server_of(fork)._idle) == 1)
+        given: list[Any] = []
+        for module in (_strategy, _plain, _process, _stopping):
+            monkeypatch.setattr(module, "run_in_thread", given.append)
+        context = tx.Context([tools.add], strategy=fork)
+        calls = [{"id": str(number), "name": "add", "arguments": {"a": number}} for number in range(40)]
+        returns = context.receive(calls).wait()
+
+    assert [number + 1 for number in range(40)] == [ret.value for ret in returns]
+    assert not given
+
+
+def test_a_ctrl_c_at_any_step_of_sending_a_call_loses_neither_the_call_nor_a_child(fork: ForkStrategy) -> None:
+    """As in test_ctrl_c: a signal's handler runs after a call from one function to another."""
+    run(tools.add, fork, a=1)
+    for number in itertools.count():
+        until(lambda: len(server_of(fork)._idle) == len(server_of(fork)._held) == server_of(fork).spares)
+        steps, pressed = itertools.count(), []
+
+        def press(frame: types.FrameType, event: str, _: object) -> None:
+            within: types.FrameType | None = frame
+            while within is not None and within.f_code is not PlainFlight.depart.__code__:
+                within = within.f_back
+            # Not within another's module: there is no end to the steps of packing.
+            ours = frame.f_globals["__name__"].startswith("toolexec_strategies.fork.")
+            if within is None or not ours or event not in ("return", "c_return"):
+                return
+            if next(steps) == number:  # noqa: B023 - of this round
+                pressed.append(event)  # noqa: B023 - likewise
+                raise KeyboardInterrupt
+
+        (function,) = tx.Context([tools.add]).receive([{"name": "add", "arguments": {"a": 1}}])
+        sys.setprofile(press)
+        try:
+            function.task(fork)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+
+        task: Any = function._task
+        assert task.wait(5).status in ("ok", "cancelled")
+        assert not task.wait(5).abandoned
+        until(lambda: not server_of(fork)._calls)
+        if not pressed:
+            break
+    assert number > 15
+
+
 # The server
 
 
@@ -445,7 +525,7 @@ def test_many_calls_leave_nothing(fork: ForkStrategy) -> None:
         tx.run(tools.exit_hard, {"code": 3}, fork)
 
     server = server_of(fork)
-    until(lambda: server._calls == 0 and server._ordered == 0)
+    until(lambda: not server._calls and server._ordered == 0)
     # Spare children may be one more or less than before: each holds three descriptors here.
     held = len(server._held)
     assert held <= server.spares

@@ -14,6 +14,8 @@ from toolexec_strategies._remote._culprit import find_culprit, runner_name, type
 from toolexec_strategies._remote._exceptions import flatten, is_plain_interrupt, rebuild
 from toolexec_strategies._remote._logs import wanted_level
 from toolexec_strategies._remote._pickles import (
+    PlainPickler,
+    PlainUnpickler,
     ReplyPickler,
     RequestPickler,
     dumps,
@@ -59,6 +61,17 @@ def pack_request(parcel: Parcel, strategy: str, carried: Sequence[Value] = ()) -
         pickler.modules.update(module for module, _, _ in carried)
         if parcel.carrier is not None:
             pickler.modules.update(MODULES)
+        return Request(file.getvalue(), frozenset(pickler.modules))
+
+
+def pack_plain_request(parcel: Parcel) -> Request | None:
+    """Pack a call as :func:`pack_request` does, if that runs no code of the user's; None if it would, or fails."""
+    with io.BytesIO() as file:
+        pickler = PlainPickler(file)
+        try:
+            pickler.dump((*parcel, wanted_level(), (), ()))
+        except Exception:  # noqa: BLE001 - NotPlain, mostly; whoever packs it again finds out
+            return None
         return Request(file.getvalue(), frozenset(pickler.modules))
 
 
@@ -157,6 +170,15 @@ def unpack_outcome(payload: Payload, parcel: Parcel, where: str) -> Outcome:
         )
         error.__cause__ = exc
         return Outcome("unsendable", exception=error)
+
+
+def unpack_plain_outcome(payload: Payload) -> Outcome | None:
+    """In the host: the outcome of a call that ended well, if unpacking it runs no code of the user's; else None."""
+    try:
+        status, *rest = PlainUnpickler(io.BytesIO(payload)).load()
+    except Exception:  # noqa: BLE001 - whoever unpacks it again finds out
+        return None
+    return Outcome("ok", *rest) if status == "ok" else None
 
 
 def pack_progress(progress: Progress) -> bytes:

@@ -101,6 +101,30 @@ class RequestPickler(_Pickler):
         return reduced
 
 
+class NotPlain(Exception):
+    """To pack or unpack it would run code that is not ours."""
+
+
+class PlainPickler(RequestPickler):
+    """Packs what is plain data, and the functions and classes that go by reference; nothing that has a say in it."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, types.FunctionType | type):
+            reduced = super().reducer_override(obj)
+            if reduced is NotImplemented or reduced[0] is _unwrapped:
+                return reduced
+        elif isinstance(obj, types.BuiltinFunctionType):
+            return super().reducer_override(obj)
+        raise NotPlain
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Unpacks plain data alone."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        raise NotPlain
+
+
 class ReplyPickler(_Pickler):
     """Packs what goes back to the host.
 

@@ -33,6 +33,9 @@ _HEADER: Final = struct.Struct("!cQ")
 # to make one each, of memory that is new to them.  (A buffer grown chunk by chunk took 65 s for 100 MB.)
 _CHUNK: Final = 8192
 
+# What a payload may be large, to be looked at before it is taken.
+MOST_BUFFERED: Final = _CHUNK - _HEADER.size
+
 # The most the reader sets aside on the word of a header alone.  Not a limit on what a call may
 # send: it only tells garbage on the wire (a tool may write to any descriptor) from a length.
 _MOST: Final = 1 << 46
@@ -65,14 +68,15 @@ class Reader:
     Args:
         fd: The descriptor; it stays its maker's.
         wait: Called when a non-blocking descriptor has nothing to read; returns when it has, or
-            raises what shall come out of :meth:`frame`.  None for a blocking descriptor.
+            raises what shall come out of :meth:`frame`.  None for a blocking descriptor, and while
+            nobody asks for a whole frame.
     """
 
-    __slots__ = ("_buffer", "_end", "_fd", "_start", "_view", "_wait")
+    __slots__ = ("_buffer", "_end", "_fd", "_start", "_view", "wait")
 
     def __init__(self, fd: int, wait: Callable[[], object] | None = None) -> None:
         self._fd = fd
-        self._wait = wait
+        self.wait: Callable[[], object] | None = wait
         self._buffer = bytearray(_CHUNK)
         self._view = memoryview(self._buffer)
         self._start = self._end = 0  # what was read and not yet handed out
@@ -85,11 +89,49 @@ class Reader:
             Garbled: This is no frame.
         """
         self._have(_HEADER.size)
+        peeked = self.peek()
+        assert peeked is not None
+        self._start += _HEADER.size
+        return peeked[0], self._take(peeked[1])
+
+    def fill(self) -> bool:
+        """Read what there is room for, without waiting; whether there may be more of it now.
+
+        Raises:
+            EOFError: The other side closed.
+        """
+        self._make_room()
+        room = len(self._buffer) - self._end
+        try:
+            count = _read_into(self._fd, self._view[self._end :])
+        except BlockingIOError:
+            return False
+        if count == 0 and room:
+            raise EOFError("the other side closed the wire")
+        self._end += count
+        return count == room
+
+    def peek(self) -> tuple[bytes, int] | None:
+        """Kind and length of the next frame; None while it is not known.
+
+        Raises:
+            Garbled: This is no frame.
+        """
+        if self._end - self._start < _HEADER.size:
+            return None
         kind, length = _HEADER.unpack_from(self._buffer, self._start)
         if kind not in _KINDS or length > _MOST:
             raise Garbled(f"no frame begins with {bytes(self._view[self._start : self._start + _HEADER.size])!r}")
-        self._start += _HEADER.size
-        return kind, self._take(length)
+        return kind, length
+
+    def payload(self, length: int) -> memoryview | None:
+        """What the frame that was peeked at holds, until the next read; None while not all of it is there."""
+        start = self._start + _HEADER.size
+        return None if self._end - start < length else self._view[start : start + length]
+
+    def skip(self, length: int) -> None:
+        """Go on to what follows a frame that is there."""
+        self._start += _HEADER.size + length
 
     def rest(self) -> bytes:
         """What was read beyond the last frame; it is then the caller's."""
@@ -101,12 +143,15 @@ class Reader:
         """Fill the buffer until it holds ``count`` unread bytes."""
         if self._end - self._start >= count:
             return
+        self._make_room()
+        while self._end < count:
+            self._end += self._read(self._view[self._end :])
+
+    def _make_room(self) -> None:
         if self._start:
             rest = self._buffer[self._start : self._end]
             self._start, self._end = 0, len(rest)
             self._view[: self._end] = rest
-        while self._end < count:
-            self._end += self._read(self._view[self._end :])
 
     def _take(self, length: int) -> bytes:
         ready = min(length, self._end - self._start)
@@ -132,8 +177,8 @@ class Reader:
             try:
                 count = _read_into(self._fd, view)
             except BlockingIOError:
-                assert self._wait is not None, "a descriptor without wait has to block"
-                self._wait()
+                assert self.wait is not None, "a descriptor without wait has to block"
+                self.wait()
                 continue
             if count == 0:
                 raise EOFError("the other side closed the wire")
@@ -193,22 +238,42 @@ def send(fd: int, *frames: Frame, wait: Callable[[], object] | None = None) -> N
     Raises:
         OSError: The other side is gone.
     """
+    write(fd, views_of(*frames), wait)
+
+
+def views_of(*frames: Frame) -> list[Payload]:
+    """What is to be written for them."""
     views: list[Payload] = []
     for kind, payload in frames:
         views.append(_HEADER.pack(kind, len(payload)))
         if len(payload):
             views.append(payload)
+    return views
+
+
+def write(fd: int, views: list[Payload], wait: Callable[[], object] | None = None) -> None:
+    """Write all of ``views``, which are empty then; as :func:`send`."""
+    while not write_some(fd, views):
+        assert wait is not None, "a descriptor without wait has to block"
+        wait()
+
+
+def write_some(fd: int, views: list[Payload]) -> bool:
+    """Write as much of ``views`` as a non-blocking descriptor takes, and take that out of them; whether it was all.
+
+    Raises:
+        OSError: The other side is gone.
+    """
     while views:
         try:
             count = _write(fd, views)
         except BlockingIOError:
-            assert wait is not None, "a descriptor without wait has to block"
-            wait()
-            continue
+            return False
         while count and count >= len(views[0]):
             count -= len(views.pop(0))
         if count:
             views[0] = memoryview(views[0])[count:]
+    return True
 
 
 def _write(fd: int, views: Sequence[Payload]) -> int:

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import signal
-import threading
 from typing import TYPE_CHECKING, Final
 
-from toolexec import UnsendableError, WorkerLost
+from toolexec import UnsendableError
 from toolexec.lowlevel import Job, Outcome
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Request, pack_request
 from toolexec_strategies._remote._hear import hear
-from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork._capture import Capture
-from toolexec_strategies.fork._child import NO_WIRE, WHERE
+from toolexec_strategies.fork._child import WHERE
+from toolexec_strategies.fork._ends import ended, lost, process_of
+from toolexec_strategies.fork._listener import EXIT_S
 from toolexec_strategies.fork._process import ServerDied, ServerGone, ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
+from toolexec_strategies.fork._stopping import RELEASED, Stoppable
 
 if TYPE_CHECKING:
     from toolexec_strategies.fork._strategy import ForkStrategy
 
-# A handler runs within microseconds, or when the tool's C code lets it.
-_AGAIN_S: Final = 0.005
-_AGAIN_MOST_S: Final = 0.1
-
 _log = logging.getLogger("toolexec")
-
-# A child ends within a millisecond of its answer, unless flushing its output blocks; then it is killed.
-_EXIT_S: Final = 1.0
 
 # An interrupted call is delivered only when its process group is gone, which should be at once.
 _EXIT_BEFORE_DELIVERY_S: Final = 0.2
@@ -39,67 +31,111 @@ _EXIT_BEFORE_DELIVERY_S: Final = 0.2
 _REPORT_S: Final = 0.5
 
 
-class Flight:
-    """One job and the child it runs in.
-
-    ``fly`` runs on a worker thread; ``ask``, ``stop`` and ``kill`` on any, without blocking.
-    """
+class Flight(Stoppable):
+    """One job and the child it runs in, on a thread that may block: ``fly`` runs on a worker thread."""
 
     def __init__(self, strategy: ForkStrategy, job: Job) -> None:
+        super().__init__(job)
         self.strategy = strategy
-        self.job = job
-        self.packed = False
-        self.spare: Spare | None = None
-        self.server: ServerProcess | None = None
-        self.arrivals: queue.SimpleQueue[Spare | ServerGone | None] = queue.SimpleQueue()
-        # One ask per call, by whoever gets the token; it is there once the whole request is sent,
-        # so that the ask's frame comes after it.
-        self.askable: list[int] = []
-        self.unsaid: bytes | None = None  # the words of the ask, while they are not on the wire
-        self.reader: _wire.Reader
+        self.request: Request | None = None
+        self.retried = False
+
+    def begin_anew(self) -> None:
+        super().begin_anew()
+        self.taken: list[Spare] = []  # a child on its way to this call
+        self.unsent: list[_wire.Payload] | None = None  # what is left of the request; None before any of it was sent
+        self.sent = False
         self.more = False  # may its child serve another call afterwards?
-        self.heard = threading.Event()  # the ask has reached the call, or the call is over
 
     def fly(self) -> None:
-        """Run the call and deliver it; never raises."""
+        """Run the call, or what is left of it, and deliver it; on a worker thread; never raises."""
         try:
-            self._fly()
+            if self._fly():
+                return
         except Exception as exc:  # noqa: BLE001 - a fault of ours; whoever waits must not wait for ever
-            self.job.deliver(_lost(f"the fork strategy met an error of its own; please report it: {exc!r}"))
-            _log.exception("toolexec: the fork strategy met an error of its own; please report it")
-        finally:
-            self.heard.set()
-            self.job.slot = None  # or job and flight would keep each other, arguments and all
+            self.fail(exc)
+        else:
+            self.end()
 
-    def _fly(self) -> None:
-        job = self.job
+    def fail(self, exc: Exception) -> None:
+        """It met an error of ours."""
+        self.job.deliver(lost(f"the fork strategy met an error of its own; please report it: {exc!r}"))
+        _log.error("toolexec: the fork strategy met an error of its own; please report it", exc_info=exc)
+        self.end()
+
+    def end(self) -> None:
+        super().end()
+        self.job.slot = None  # or job and flight would keep each other, arguments and all
+        if self.server is not None:
+            self.server.leave(self)
+
+    def _fly(self) -> bool:
+        """Whether the call is under way, and somebody else's affair."""
+        if self.unsent is not None:
+            return self.land()
+        if self.taken:
+            self._step_back()
+        return self._pack() and self._take_off()
+
+    def land(self) -> bool:
+        """The request is with a child, or half of it: the rest.  As :meth:`_fly`."""
+        assert self.server is not None
+        assert self.spare is not None
         try:
-            request = pack_request(job.to_send(), "fork", self.strategy.carried.values(job.context))
-        except UnsendableError as exc:
-            job.deliver(Outcome("unsendable", exception=exc))
-            return
-        self.packed = True
-        for last in (False, True):
-            try:
-                server = self.strategy.server_for(request, is_async=job.is_async, loop=job.parcel.loop)
-            except OSError as exc:
-                job.deliver(_lost(f"the fork server cannot be started: {exc}"))
-                return
-            self.server = server
-            try:
-                self._board(server, request)
-                return
-            except ServerGone as exc:
-                # Nothing of the call has begun: a server that died idle costs no call.
-                self.strategy.server_failed(server)
-                if last or job.asked or not isinstance(exc, ServerDied):
-                    job.deliver(job.stopped() if job.asked else _lost(str(exc)))
-                    return
-            finally:
-                server.leave()
+            self._travel(self.server, self.spare)
+        except ServerGone as exc:
+            return not self._gives_up(exc) and self._take_off()
+        return False
 
-    def _board(self, server: ServerProcess, request: Request) -> None:
-        """Get a child and run the call in it.
+    def _pack(self) -> bool:
+        job = self.job
+        if self.request is None:
+            try:
+                self.request = pack_request(job.to_send(), "fork", self.strategy.carried.values(job.context))
+            except UnsendableError as exc:
+                job.deliver(Outcome("unsendable", exception=exc))
+                return False
+        self.packed = True
+        return True
+
+    def _take_off(self) -> bool:
+        job, request = self.job, self.request
+        assert request is not None
+        while True:
+            try:
+                self.server = self.strategy.server_for(self, request, is_async=job.is_async, loop=job.parcel.loop)
+            except OSError as exc:
+                job.deliver(lost(f"the fork server cannot be started: {exc}"))
+                return False
+            try:
+                return self._board(self.server)
+            except ServerGone as exc:
+                if self._gives_up(exc):
+                    return False
+
+    def _gives_up(self, exc: ServerGone) -> bool:
+        """There is no child to be had of this server, or it died: whether that is the end of the call."""
+        job, server = self.job, self.server
+        assert server is not None
+        # Nothing of the call has begun: a server that died idle costs no call.
+        self.strategy.server_failed(server)
+        server.leave(self)
+        if self.retried or job.asked or not isinstance(exc, ServerDied):
+            job.deliver(job.stopped() if job.asked else lost(str(exc)))
+            return True
+        self.retried = True
+        return False
+
+    def _step_back(self) -> None:
+        """Give the child back: it is too late for this call, or the child too old."""
+        server, spare = self.server, self.taken[0]
+        assert server is not None
+        self.begin_anew()
+        server.give_back(spare)
+        server.leave(self)
+
+    def _board(self, server: ServerProcess) -> bool:
+        """Get a child and run the call in it, or see it off; whether it is under way.
 
         Raises:
             ServerGone: There is none to be had.
@@ -109,43 +145,66 @@ class Flight:
             spare = None if job.asked else server.take(self.arrivals, timeout)
         except queue.Empty:
             self.strategy.server_failed(server)  # it ends when its last call has
-            job.deliver(_lost(f"the fork server gave no child within {timeout:g} s (start_timeout)"))
-            return
-        # The order is half of a handshake: whoever asks sets the flag first and looks for the child then.
+            job.deliver(lost(f"the fork server gave no child within {timeout:g} s (start_timeout)"))
+            return False
+        # As in ``depart``.
         self.spare = spare
         if spare is None or job.asked:
             if spare is not None:
                 self.spare = None
                 server.give_back(spare)
             job.deliver(job.stopped())
-            return
+            return False
+        if self.is_heard(server):
+            self.embark(server, spare)
+            return True
+        self.count(spare)
+        self.unsent = self.frames(server)
+        self._travel(server, spare)
+        return False
+
+    def is_heard(self, server: ServerProcess) -> bool:
+        """Whether the server's listener is to hear the answer."""
+        return False
+
+    def embark(self, server: ServerProcess, spare: Spare) -> None:
+        """Send the request, and leave the rest to the listener."""
+        raise NotImplementedError
+
+    def count(self, spare: Spare) -> None:
+        """The child is to serve this call."""
         most = self.strategy.calls_per_child
         spare.calls += 1
         self.more = most is None or spare.calls < most
-        self._travel(server, spare, request)
 
-    def _travel(self, server: ServerProcess, spare: Spare, request: Request) -> None:
+    def frames(self, server: ServerProcess) -> list[_wire.Payload]:
+        """What is to be sent."""
+        assert self.request is not None
+        kind = _wire.REQUEST_OF_MORE if self.more else _wire.REQUEST
+        return _wire.views_of((_wire.SETTINGS, server.settings.pack()), (kind, self.request.payload))
+
+    def _travel(self, server: ServerProcess, spare: Spare) -> None:
         """Run the call in a child and see it end.
 
         Raises:
             ServerDied: Before anything of the call had begun.
         """
         job = self.job
+        server.listener.unwatch(spare)
         capture = None if spare.output is None else Capture(spare.output, job.printed)
         if capture is not None:
             spare.listen(capture.read)
         try:
-            outcome = self._converse(server, spare, request)
+            outcome = self._converse(server, spare)
         except ServerDied:
-            self.spare = None
-            self.askable.clear()
+            self.begin_anew()
             server.drop(spare)
             raise
-        del request
+        self.request = None
         if job.asked:
             if self.more:  # it may wait for another call, which it is not to get
                 self.more = False
-                self._kill(spare)
+                server.kill(spare)
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
         if capture is not None:
             outcome.output = capture.rest()
@@ -158,46 +217,42 @@ class Flight:
             server.give_back(spare)
             return
         try:
-            if not spare.await_exit(_EXIT_S):
-                self._kill(spare)
-                spare.await_exit(_EXIT_S)
+            if not spare.await_exit(EXIT_S):
+                server.kill(spare)
+                spare.await_exit(EXIT_S)
         finally:
             server.drop(spare)
         # Not before: forking costs a core for a millisecond, which is now the caller's.
         server.refill()
 
     def _is_reusable(self, spare: Spare) -> bool:
-        """Whether the child waits for another call; from here on nobody asks it to stop for the sake of this one."""
+        """Whether the child waits for another call; from here on nothing is done to it for the sake of this one."""
         if not self.more:
             return False
+        spare.reader.wait = spare.wait_readable
         try:
-            self.askable.pop()
-        except IndexError:  # somebody did
-            return False
-        try:
-            kind, _ = self.reader.frame()
+            kind, _ = spare.reader.frame()
         except (Exited, EOFError, OSError, _wire.Garbled):
             return False
-        return kind == _wire.READY
+        finally:
+            spare.reader.wait = None
+        return kind == _wire.READY and self.claim(RELEASED)
 
-    def _converse(self, server: ServerProcess, spare: Spare, request: Request) -> Outcome:
+    def _converse(self, server: ServerProcess, spare: Spare) -> Outcome:
         job = self.job
-        settings = server.settings.pack()
-        self.reader = _wire.Reader(spare.wire, spare.wait_readable)
+        spare.reader.wait = spare.wait_readable
         try:
-            try:
-                _wire.send(
-                    spare.wire,
-                    (_wire.SETTINGS, settings),
-                    (_wire.REQUEST_OF_MORE if self.more else _wire.REQUEST, request.payload),
-                    wait=spare.wait_writable,
-                )
-            except OSError:
-                raise EOFError from None
-            self.askable.append(1)
-            if job.asked:  # asked while the request was under way
-                self.ask()
-            return hear(job, self.reader, WHERE, self.heard.set)
+            if not self.sent:
+                assert self.unsent is not None
+                try:
+                    _wire.write(spare.wire, self.unsent, spare.wait_writable)
+                except OSError:
+                    raise EOFError from None
+                self.sent = True
+                self.askable.append(1)
+                if job.asked:  # asked while the request was under way
+                    self.ask()
+            return hear(job, spare.reader, WHERE, self.was_heard)
         except Exited:
             return self._ended(server, spare)
         except (EOFError, OSError):
@@ -206,103 +261,22 @@ class Flight:
             why = "closed the descriptor that its answer was to come through"
         except _wire.Garbled as exc:
             why = f"wrote to the descriptor that its answer was to come through ({exc})"
-        self._kill(spare)
-        spare.await_exit(_EXIT_S)
-        return job.stopped() if job.asked else _lost(f"tool {job.parcel.name!r} (pid {spare.pid}) {why}", pid=spare.pid)
+        finally:
+            spare.reader.wait = None
+        server.kill(spare)
+        spare.await_exit(EXIT_S)
+        return job.stopped() if job.asked else lost(f"tool {job.parcel.name!r} (pid {spare.pid}) {why}", pid=spare.pid)
 
     def _ended(self, server: ServerProcess, spare: Spare) -> Outcome:
-        job, status, pid = self.job, spare.status, spare.pid
+        job, status, name = self.job, spare.status, self.job.parcel.name
         if status is None:
             spare.abandon()
             self.strategy.server_failed(server)
         if job.asked:
             return job.stopped()
-        if status is None and not job.begun:
+        if status is not None:
+            return ended(status, name, spare.pid, self.strategy.limits)
+        if not job.begun:
             # It says so before its body begins, and what it has said is read by now.
             raise ServerDied("the fork server died before the call began")
-        who = f"the process of tool {job.parcel.name!r} (pid {pid})"
-        if status is None:
-            return _lost(f"the fork server died, and with it {who}", pid=pid)
-        if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            why = self.strategy.limits.explain(number)
-            if why is None and number == signal.SIGKILL:
-                why = "perhaps because the system ran out of memory"
-            how = _signal_name(number) if why is None else f"{_signal_name(number)}, {why}"
-            return _lost(f"{who} was ended by {how}", pid=pid, signal_number=number)
-        code = os.waitstatus_to_exitcode(status)
-        guess = " (perhaps because the tool closed a descriptor that is not its own)" if code == NO_WIRE else ""
-        return _lost(f"{who} exited with code {code} before it answered{guess}", pid=pid, exit_code=code)
-
-    def ask(self) -> None:
-        """Have Interrupt raised in the child, once; a call without a child ends its wait."""
-        spare = self.spare
-        if spare is None:
-            self.arrivals.put(None)
-            return
-        try:
-            self.askable.pop()
-        except IndexError:  # asked already; or the request is still under way, and _converse will ask
-            return
-        call = self.job.call
-        left = call.grace_left()
-        words = _wire.AskWords(call.reason, call.asks[0].timeout, call.grace if left is None else left)
-        self.unsaid = _wire.ask_frame(words)
-        self._signal_ask(spare)
-        try:
-            run_in_thread(lambda: self._insist(spare))
-        except RuntimeError:  # the program exits, and starts no threads any more: what is lost now, force makes good
-            pass
-
-    def _insist(self, spare: Spare) -> None:
-        """Signal again until the child's handler has run.
-
-        Python's handler runs between bytecodes.  A signal that comes after the last one and before
-        the system call that then blocks wakes nothing: 1 to 4 % of asks were lost so.
-        """
-        pause = _AGAIN_S
-        while not self.heard.wait(pause):
-            self._signal_ask(spare)
-            pause = min(pause * 2, _AGAIN_MOST_S)
-
-    def _signal_ask(self, spare: Spare) -> None:
-        if self.unsaid is not None and spare.write(self.unsaid):
-            self.unsaid = None
-        if not spare.signal(signal.SIGURG):
-            assert self.server is not None
-            self.server.signal_group(spare, signal.SIGURG)
-
-    def stop(self) -> None:
-        """SIGTERM to the child's process group."""
-        if self.spare is None:
-            self.arrivals.put(None)
-        elif self.server is not None:
-            self.server.signal_group(self.spare, signal.SIGTERM)
-
-    def kill(self) -> bool:
-        """SIGKILL to the child's process group; whether the delivery is near."""
-        if self.spare is None:
-            self.arrivals.put(None)
-            return self.packed
-        self._kill(self.spare)
-        return True
-
-    def _kill(self, spare: Spare) -> None:
-        # The child itself by its pidfd, should the server be busy with an import; whenever a child
-        # has died, the server kills what is left of its group.
-        spare.signal(signal.SIGKILL)
-        if self.server is not None:
-            self.server.signal_group(spare, signal.SIGKILL)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _lost(
-    message: str, *, pid: int | None = None, exit_code: int | None = None, signal_number: int | None = None
-) -> Outcome:
-    return Outcome("lost", exception=WorkerLost(message, pid=pid, exit_code=exit_code, signal=signal_number))
+        return lost(f"the fork server died, and with it {process_of(name, spare.pid)}", pid=spare.pid)

@@ -19,6 +19,7 @@ from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
 from toolexec_strategies.fork._limits import Limits
+from toolexec_strategies.fork._listener import Listener
 from toolexec_strategies.fork._spare import Spare
 from toolexec_strategies.fork._start import start_server
 from toolexec_strategies.fork._streams import Streams
@@ -41,10 +42,14 @@ Arrival = Spare | ServerGone | None
 Arrivals = queue.SimpleQueue[Arrival]
 
 
+_first: Final = deque[Spare].popleft
+
+
 class ServerProcess:
     """One fork server.
 
-    Its lock is only ever taken on worker threads, which nothing is raised into.
+    Its lock is only ever taken on worker threads, which nothing is raised into.  ``enter``, ``leave``
+    and ``seize`` do without.
 
     Args:
         spares: How many idle children to keep ready.
@@ -77,9 +82,10 @@ class ServerProcess:
         self._waiting: deque[Arrivals] = deque()
         self._held: set[Spare] = set()
         self._ordered = 0
-        self._calls = 0
+        self._calls: dict[object, None] = {}
         self._gone = threading.Event()
         self._control, self.process = start_server(settings.baseline, limits, streams)
+        self.listener = Listener(self._control.fileno(), self)
         run_in_thread(self._listen)
 
     def load(self, names: Iterable[str]) -> None:
@@ -88,16 +94,17 @@ class ServerProcess:
             new = [name for name in names if name not in self.loaded]
             if not new or not self.usable:
                 return
+            self.epoch += 1  # first: who seizes a child looks at what is loaded, and then at this
             self.loaded.update(new)
-            self.epoch += 1
             self._loading[self.epoch] = deque(new)
             payload = marshal.dumps((new, self.settings.path(), self.settings.folder()))
             self._tell(_control.Message(_control.IMPORT, self.epoch, payload=payload))
-            stale = list(self._idle)
-            self._idle.clear()
+            stale: list[Spare] = []
+            while self.seize(stale):
+                pass
             self._held.difference_update(stale)
         for spare in stale:
-            spare.close()
+            self._close(spare)
 
     def being_loaded(self) -> str | None:
         """The module that is being imported now."""
@@ -105,6 +112,17 @@ class ServerProcess:
             for names in self._loading.values():
                 return names[0]
         return None
+
+    def seize(self, taken: list[Spare]) -> bool:
+        """Take an idle child, if there is one, into ``taken``; whether there was.  Any thread, at any moment.
+
+        In one step: a Ctrl-C in between would lose it.
+        """
+        try:
+            taken.extend(map(_first, (self._idle,)))
+        except IndexError:
+            return False
+        return True
 
     def take(self, arrivals: Arrivals, timeout: float) -> Spare | None:
         """A child for one call.
@@ -123,8 +141,9 @@ class ServerProcess:
         with self._lock:
             if self.dead is not None:
                 raise self.dead
-            if self._idle:
-                return self._idle.popleft()
+            taken: list[Spare] = []
+            if self.seize(taken):
+                return taken[0]
             self._waiting.append(arrivals)
             self._order(len(self._waiting) - self._ordered, rehearse=False)
         try:
@@ -157,7 +176,7 @@ class ServerProcess:
                 self._place(spare)
                 return
             self._held.discard(spare)
-        spare.close()
+        self._close(spare)
 
     def refill(self) -> None:
         """Order what is missing of the spares; best after a call's result was read.
@@ -174,7 +193,30 @@ class ServerProcess:
         """Close a child that has served."""
         with self._lock:
             self._held.discard(spare)
+        self._close(spare)
+
+    def drop_idle(self, spare: Spare) -> None:
+        """Close a child that has ended, unless a call has just got it, which finds out by itself."""
+        try:
+            self._idle.remove(spare)
+        except ValueError:
+            return
+        self.drop(spare)
+
+    def _close(self, spare: Spare) -> None:
+        self.listener.unwatch(spare)
         spare.close()
+
+    def is_quiet(self) -> bool:
+        """Whether no call runs, or one waits for a child: there is no better moment to fork."""
+        return not self._calls or bool(self._waiting)
+
+    def kill(self, spare: Spare) -> None:
+        """SIGKILL to a child and its process group; never blocks, any thread."""
+        # The child itself by its pidfd, should the server be busy with an import; whenever a child
+        # has died, the server kills what is left of its group.
+        spare.signal(signal.SIGKILL)
+        self.signal_group(spare, signal.SIGKILL)
 
     def signal_group(self, spare: Spare, number: int) -> None:
         """Signal a child's process group; never blocks, any thread.
@@ -186,29 +228,32 @@ class ServerProcess:
         except OSError:  # it died, or does not listen: killing goes by the pidfd too
             pass
 
-    def enter(self) -> bool:
-        """One call more; False when the server takes no more calls."""
-        with self._lock:
-            if not self.usable:
-                return False
-            self._calls += 1
+    def enter(self, call: object) -> bool:
+        """One call more, any thread; False when the server takes no more calls."""
+        # First in, and then a look; who retires the server does it the other way round.
+        self._calls[call] = None
+        if self.usable:
             return True
+        self.leave(call)
+        return False
 
-    def leave(self) -> None:
-        """One call less; a retired server ends with its last."""
-        with self._lock:
-            self._calls -= 1
-            last = not self.usable and self._calls == 0
-        if last:
-            self.end()
+    def leave(self, call: object) -> None:
+        """One call less, any thread; a retired server ends with its last.  More than once does no harm."""
+        self._calls.pop(call, None)
+        self._end_if_over()
 
     def retire(self) -> None:
         """Take no new calls, and end after the last one."""
-        with self._lock:
-            self.usable = False
-            last = self._calls == 0
-        if last:
-            self.end()
+        self.usable = False
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        if self.usable or self._calls:
+            return
+        try:
+            run_in_thread(self.end)  # it waits for the listener, which may be this thread
+        except RuntimeError:  # the program exits, which ends it as well
+            pass
 
     def end(self) -> None:
         """End the server and every child of it; blocks for milliseconds."""
@@ -229,6 +274,7 @@ class ServerProcess:
         self.usable = False
         for spare in list(self._held):
             spare.close_here()
+        self.listener.close()
         with contextlib.suppress(OSError):  # it was about to be closed
             os.close(self._control.detach())
         self.process.returncode = 0  # not this process's child: nothing to wait for, nothing to warn of
@@ -247,15 +293,21 @@ class ServerProcess:
     def _listen(self) -> None:
         """Hand out what the server sends, until it ends; on a thread of its own."""
         try:
-            while (message := _control.receive(self._control)) is not None:
-                if message.kind == _control.CHILD:
-                    self._arrived_with(message)
-                elif message.kind == _control.FAILED:
-                    self._fork_failed(f"the fork server cannot fork: {os.strerror(message.first)}")
-                elif message.kind in (_control.IMPORTED, _control.THREAD):
-                    self._imported(message.first, left_thread=message.kind == _control.THREAD)
+            self.listener.listen(self._obey)
         finally:  # whatever it was, nobody listens any more, and nobody may wait for this server
             self._died()
+
+    def _obey(self) -> bool:
+        message = _control.receive(self._control)
+        if message is None:
+            return False
+        if message.kind == _control.CHILD:
+            self._arrived_with(message)
+        elif message.kind == _control.FAILED:
+            self._fork_failed(f"the fork server cannot fork: {os.strerror(message.first)}")
+        elif message.kind in (_control.IMPORTED, _control.THREAD):
+            self._imported(message.first, left_thread=message.kind == _control.THREAD)
+        return True
 
     def _arrived_with(self, message: _control.Message) -> None:
         if len(message.fds) >= _control.FEWEST_FDS + self.captured:
@@ -277,9 +329,11 @@ class ServerProcess:
             else:
                 self._place(spare)
         if stale:
-            spare.close()
+            self._close(spare)
 
     def _place(self, spare: Spare) -> None:
+        if not self.captured:
+            self.listener.watch(spare)
         if self._waiting:
             self._waiting.popleft().put(spare)
         else:
@@ -311,13 +365,21 @@ class ServerProcess:
         with self._lock:
             self.usable = False
             self.dead = gone
-            waiting, idle = list(self._waiting), list(self._idle)
+            waiting = list(self._waiting)
             self._waiting.clear()
-            self._idle.clear()
+            idle: list[Spare] = []
+            while self.seize(idle):
+                pass
             self._held.difference_update(idle)
+            held = list(self._held)
         for arrivals in waiting:
             arrivals.put(gone)
         for spare in idle:
-            spare.close()
+            self._close(spare)
+        self.listener.leave()
+        for spare in held:
+            if spare.rider is not None:
+                spare.rider.hand_over(spare)
+        self.listener.close()
         self._control.close()
         self._gone.set()

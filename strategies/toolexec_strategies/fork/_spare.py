@@ -7,9 +7,10 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Generator
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
+from toolexec_strategies._remote._wire import Reader
 from toolexec_strategies.fork import _control, _platform
 
 # How long closing waits for a thread that is in the middle of signalling; that takes microseconds,
@@ -29,6 +30,16 @@ class Exited(Exception):
         self.status = status
 
 
+class Rider(Protocol):
+    """The call that a child runs, as the one who listens to the child knows it."""
+
+    def hear(self, spare: Spare) -> None:
+        """There may be something to read."""
+
+    def hand_over(self, spare: Spare) -> None:
+        """Have the rest be heard on a thread of its own."""
+
+
 class Spare:
     """One forked child, ready for a call or running it.
 
@@ -36,6 +47,10 @@ class Spare:
         pid: Its process id.
         epoch: How many rounds of imports its server had done when it was forked.
         wire: The socket to it; does not block.
+        reader: Reads what comes over it.
+        exit_pipe: Where the server reports its end.
+        rider: The call in it, while the server's listener is to hear it.
+        watched: Whether the listener does.
         output: What it prints, to be read; None where that is not captured.
         calls: How many calls it was given.
         status: The wait status, once known.
@@ -45,10 +60,13 @@ class Spare:
     def __init__(self, pid: int, epoch: int, fds: tuple[int, ...], *, captured: bool) -> None:
         self.pid = pid
         self.epoch = epoch
-        self.wire, self._exit_pipe, *rest = fds
+        self.wire, self.exit_pipe, *rest = fds
         self.output = rest.pop(0) if captured else None
         self._pidfd = rest[0] if rest else None
         self._take_output: Callable[[], bool] | None = None
+        self.reader = Reader(self.wire)
+        self.rider: Rider | None = None
+        self.watched = False
         self._polls: dict[int, select.poll] = {}  # a large result waits a thousand times
         self.calls = 0
         self.status: int | None = None
@@ -69,38 +87,53 @@ class Spare:
         """
         if self._pidfd is None:
             return False
-        with self._open() as is_open:
-            if is_open:
+        if self._hold():
+            try:
                 _platform.signal_pidfd(self._pidfd, number)
+            finally:
+                self._release()
         return True
 
     def write(self, frame: bytes) -> bool:
         """Put a small frame on the wire; never blocks, any thread; False when there is no room for it now."""
-        with self._open() as is_open:
-            try:
-                if is_open:
-                    os.write(self.wire, frame)
-            except BlockingIOError:
-                return False
-            except OSError:  # it ended
-                pass
+        if not self._hold():
+            return True
+        try:
+            os.write(self.wire, frame)
+        except BlockingIOError:
+            return False
+        except OSError:  # it ended
+            pass
+        finally:
+            self._release()
         return True
 
-    @contextlib.contextmanager
-    def _open(self) -> Generator[bool]:
-        """Keep the descriptors from being closed meanwhile; False when they are."""
+    def _hold(self) -> bool:
+        """Keep the descriptors from being closed until ``_release``; False when they are."""
         while not self._closed:
             try:
-                token = self._token.pop()
+                self._token.pop()
             except IndexError:  # another thread is at it
                 time.sleep(0)
                 continue
-            try:
-                yield True
-            finally:
-                self._token.append(token)
-            return
-        yield False
+            return True
+        return False
+
+    def _release(self) -> None:
+        self._token.append(1)
+
+    def fill(self) -> bool:
+        """Read what is there, without waiting; see ``Reader.fill``.
+
+        Raises:
+            EOFError: The other side closed, or this one did, and there is nothing.
+        """
+        if not self._hold():
+            raise EOFError
+        try:
+            return self.reader.fill()
+        finally:
+            self._release()
 
     def listen(self, take_output: Callable[[], bool]) -> None:
         """Have output taken while waiting for the wire.
@@ -138,7 +171,7 @@ class Spare:
                 # A pipe that nobody can write to any more is always ready.
                 self._take_output = None
                 self._polls.clear()
-            if self._exit_pipe in ready:
+            if self.exit_pipe in ready:
                 self.await_exit(0)
                 raise Exited(self.status)
 
@@ -147,7 +180,7 @@ class Spare:
         if poll is None:
             poll = self._polls[event] = select.poll()
             poll.register(self.wire, event)
-            poll.register(self._exit_pipe, select.POLLIN)
+            poll.register(self.exit_pipe, select.POLLIN)
             if self._take_output is not None and self.output is not None:
                 poll.register(self.output, select.POLLIN)
         return poll
@@ -157,10 +190,10 @@ class Spare:
         if self.ended:
             return True
         poll = select.poll()
-        poll.register(self._exit_pipe, select.POLLIN)
+        poll.register(self.exit_pipe, select.POLLIN)
         if not poll.poll(timeout * 1000):
             return False
-        report = os.read(self._exit_pipe, _control.EXIT.size)
+        report = os.read(self.exit_pipe, _control.EXIT.size)
         if report:
             (self.status,) = _control.EXIT.unpack(report)
         self.ended = True
@@ -194,7 +227,7 @@ class Spare:
     def close_here(self) -> None:
         """Close without regard to anybody: in a process where no other thread is."""
         self._closed = True
-        for fd in (self.wire, self._exit_pipe, self.output, self._pidfd):
+        for fd in (self.wire, self.exit_pipe, self.output, self._pidfd):
             if fd is not None:
                 with contextlib.suppress(OSError):
                     os.close(fd)

@@ -23,6 +23,7 @@ from toolexec_strategies.fork._options import (
     check_streams,
     check_timeout,
 )
+from toolexec_strategies.fork._plain import PlainFlight
 from toolexec_strategies.fork._preload import Preloads
 from toolexec_strategies.fork._process import ServerProcess
 
@@ -102,6 +103,8 @@ class ForkStrategy(Strategy):
         self.limits = check_limits(memory_bytes, cpu_s, open_files)
         self._streams = check_streams(stdout, stderr)
         self.carried = Carried(carry)
+        # Whether nothing of a call is but its tool, its arguments and its answer.
+        self.carries_nothing = not carry and not self._streams.captured
         self._guard = threading.Lock()  # only ever taken on worker threads and by shutdown
         self._preloads = Preloads(self._preload)
         self._servers: list[ServerProcess] = []
@@ -117,8 +120,14 @@ class ForkStrategy(Strategy):
         return "this platform has no os.fork; use the thread strategy, or interpreter (Python 3.14 or newer)"
 
     def start(self, job: Job) -> None:
-        flight = job.slot = Flight(self, job)
-        run_in_thread(flight.fly)
+        flight = job.slot = PlainFlight(self, job)
+        try:
+            departed = flight.depart()
+        except BaseException:
+            flight.mend()
+            raise
+        if not departed:
+            run_in_thread(flight.fly)
 
     def ask(self, job: Job) -> None:
         if isinstance(job.slot, Flight):
@@ -148,22 +157,33 @@ class ForkStrategy(Strategy):
         self._servers.clear()
         self._current = None
 
-    def server_for(self, request: Request, *, is_async: bool, loop: LoopKind) -> ServerProcess:
+    def ready_server(self, request: Request, *, is_async: bool, loop: LoopKind) -> ServerProcess | None:
+        """The server, if it has imported what the call needs; takes no lock; the call is not entered."""
+        server = self._current
+        if server is None or not server.usable:
+            return None
+        names = self._names(request, is_async=is_async, loop=loop)
+        return server if names <= server.loaded and not self._preloads.outdated(names) else None
+
+    def _names(self, request: Request, *, is_async: bool, loop: LoopKind) -> set[str]:
+        modules = request.modules
+        if is_async:
+            modules = modules | {loop}  # or each child would import it
+        return self._preloads.for_call(modules)
+
+    def server_for(self, call: object, request: Request, *, is_async: bool, loop: LoopKind) -> ServerProcess:
         """A server that has imported what the call needs, entered for this call; on a worker thread.
 
         Raises:
             OSError: None can be started.
         """
-        modules = request.modules
-        if is_async:
-            modules = modules | {loop}  # or each child would import it
         with self._guard:
-            names = self._preloads.for_call(modules)
+            names = self._names(request, is_async=is_async, loop=loop)
             server = self._current
             if server is not None and self._preloads.outdated(names):
                 server.retire()
                 server = None
-            if server is None or not server.enter():
+            if server is None or not server.enter(call):
                 self._preloads.renew()
                 self._preloads.outdated(names)
                 settings = Settings(self._env, self._folder)
@@ -173,7 +193,7 @@ class ForkStrategy(Strategy):
                 )
                 self._servers = [one for one in self._servers if one.dead is None]
                 self._servers.append(server)
-                server.enter()
+                server.enter(call)
         server.load(names)
         return server
 
