@@ -205,6 +205,7 @@ class Flight(Stoppable):
             if self.more:  # it may wait for another call, which it is not to get
                 self.more = False
                 server.kill(spare)
+            spare.dismiss()
             spare.await_exit(_EXIT_BEFORE_DELIVERY_S)
         if capture is not None:
             outcome.output = capture.rest()

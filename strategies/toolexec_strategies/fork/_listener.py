@@ -12,8 +12,8 @@ from toolexec_strategies.fork._spare import Spare
 # A child ends within a millisecond of its answer, unless flushing its output blocks; then it is killed.
 EXIT_S: Final = 1.0
 
-# Children are forked anew once no call has been answered for so long, while others run: a fork takes a
-# millisecond or two of a core, which calls about to be answered could use.
+# How long children are not forked anew for while calls keep all processors busy: a fork takes one of them for a
+# millisecond or two, which calls that are about to be answered could use.
 _QUIET_S: Final = 0.002
 
 
@@ -28,7 +28,7 @@ class Children(Protocol):
 
     def refill(self) -> None: ...
 
-    def is_quiet(self) -> bool: ...
+    def may_fork(self) -> bool: ...
 
 
 class Listener:
@@ -112,6 +112,11 @@ class Listener:
         """A child has answered and is about to end; only on the listening thread."""
         self._leaving[spare] = time.monotonic() + EXIT_S
 
+    def hurry(self) -> None:
+        """Have those that were seen off end now: the processor is free, and will not be later; any thread."""
+        for spare in list(self._leaving):
+            spare.dismiss()
+
     def _look_after(self, spare: Spare) -> None:
         """A child seems to have ended: its report is for whoever sees to the child, and for nobody else to read."""
         if spare.rider is not None:
@@ -124,7 +129,7 @@ class Listener:
             self._children.drop_idle(spare)
 
     def _refill_soon(self) -> None:
-        if self._children.is_quiet():
+        if self._children.may_fork():
             self._refill_at = None
             self._children.refill()
         elif self._refill_at is None:

@@ -163,6 +163,8 @@ class PlainFlight(Flight):
         self._deliver(outcome)
         if self.more:  # it may wait for another call, which it is not to get
             server.kill(spare)
+        elif server.is_short():
+            spare.dismiss()
         server.listener.see_off(spare)
 
     def _deliver(self, outcome: Outcome) -> None:

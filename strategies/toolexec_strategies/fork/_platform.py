@@ -51,7 +51,8 @@ def signal_pidfd(pidfd: int, number: int) -> None:
 def thread_count() -> int:
     """How many threads this process has; 1 where the system does not tell."""
     try:
-        return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - called between fork and exec of others: cheap
+        # A folder for each, of which Linux counts the links as of any others: to list them takes five times as long.
+        return os.stat("/proc/self/task").st_nlink - 2  # noqa: PTH116 - on the path of every call
     except OSError:
         return 1
 

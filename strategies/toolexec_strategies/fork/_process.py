@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from toolexec.lowlevel import usable_cpus
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
@@ -83,6 +84,7 @@ class ServerProcess:
         self._held: set[Spare] = set()
         self._ordered = 0
         self._calls: dict[object, None] = {}
+        self._processors = usable_cpus()
         self._gone = threading.Event()
         self._control, self.process = start_server(settings.baseline, limits, streams)
         self.listener = Listener(self._control.fileno(), self)
@@ -146,6 +148,7 @@ class ServerProcess:
                 return taken[0]
             self._waiting.append(arrivals)
             self._order(len(self._waiting) - self._ordered, rehearse=False)
+        self.listener.hurry()
         try:
             arrival = arrivals.get(timeout=timeout)
         except queue.Empty:
@@ -207,9 +210,13 @@ class ServerProcess:
         self.listener.unwatch(spare)
         spare.close()
 
-    def is_quiet(self) -> bool:
-        """Whether no call runs, or one waits for a child: there is no better moment to fork."""
-        return not self._calls or bool(self._waiting)
+    def may_fork(self) -> bool:
+        """Whether a fork takes the processor from no call, or a call waits for it."""
+        return len(self._calls) < self._processors or bool(self._waiting)
+
+    def is_short(self) -> bool:
+        """Whether a call waits for a fork, or the next one will: better what has answered ends before that."""
+        return bool(self._waiting) or not (self._idle or self._calls)
 
     def kill(self, spare: Spare) -> None:
         """SIGKILL to a child and its process group; never blocks, any thread."""

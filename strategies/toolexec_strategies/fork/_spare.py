@@ -108,6 +108,10 @@ class Spare:
             self._release()
         return True
 
+    def dismiss(self) -> None:
+        """Bid a child that has answered to end now."""
+        self.write(b"\0")
+
     def _hold(self) -> bool:
         """Keep the descriptors from being closed until ``_release``; False when they are."""
         while not self._closed:
