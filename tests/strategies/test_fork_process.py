@@ -30,6 +30,7 @@ from toolexec.lowlevel import Ask, Job, usable_cpus
 from toolexec.testing import Harness
 from toolexec.testing._alone import alone
 from toolexec_strategies._remote import _wire
+from toolexec_strategies._remote._carry import pack_plain_request
 from toolexec_strategies.fork import ForkStrategy, _plain, _process, _start, _stopping, _strategy
 from toolexec_strategies.fork._plain import PlainFlight
 
@@ -259,6 +260,64 @@ def test_a_call_that_waits_for_a_child_is_let_go(fork: ForkStrategy) -> None:
         os.kill(server_of(fork).process.pid, signal.SIGCONT)
 
     assert {"cancelled"} >= {outcome.status for outcome in outcomes} - {"ok"}
+
+
+@pytest.mark.parametrize("signalled", ["kill", "stop", "neither"])
+def test_a_child_that_was_signalled_before_it_was_sent_anything_serves_no_other_call(
+    fork: ForkStrategy, monkeypatch: pytest.MonkeyPatch, signalled: str
+) -> None:
+    """The call has its child already when it is asked to stop, and by force, before it looks whether it may go on."""
+    run(tools.add, fork, a=1)
+    until(lambda: len(server_of(fork)._idle) > 0)
+    owner, job = job_of(tools.add, 1, isolated=True)
+    taken: list[Any] = []
+    fly = PlainFlight.fly
+
+    def seize(self: Any, children: list[Any]) -> bool:
+        if not taken and self._idle:
+            children.append(self._idle.popleft())
+            taken.extend(children)
+            job.call.ask(Ask("stop"))
+            return True
+        return real_seize(self, children)
+
+    def fly_late(self: PlainFlight) -> None:
+        if self.job is job and signalled != "neither":
+            getattr(fork, signalled)(job)
+        fly(self)
+
+    real_seize = _process.ServerProcess.seize
+    monkeypatch.setattr(_process.ServerProcess, "seize", seize)
+    monkeypatch.setattr(PlainFlight, "fly", fly_late)
+    fork.start(job)
+
+    assert owner.outcomes.get(timeout=10).status == "cancelled"
+    assert (taken[0] in server_of(fork)._held) is (signalled == "neither")
+    for number in range(4):
+        assert number + 1 == run(tools.add, fork, a=number)
+
+
+def test_however_many_calls_wait_few_forks_are_on_order() -> None:
+    """Or else host and server, each with a full socket before it, would wait for the other to read."""
+    with ForkStrategy(window=200) as fork:
+        run(tools.add, fork, a=1)
+        os.kill(server_of(fork).process.pid, signal.SIGSTOP)
+        try:
+            tasks = [tools.add.bind({"a": number}).task(fork) for number in range(100)]
+            server = server_of(fork)
+            until(lambda: len(server._waiting) > server.spares + 50)
+            assert _process._MOST_ORDERED == server._ordered
+        finally:
+            os.kill(server_of(fork).process.pid, signal.SIGCONT)
+
+        assert [number + 1 for number in range(100)] == [task.wait(20).value for task in tasks]
+
+
+def test_large_arguments_are_packed_to_their_end_only_on_a_thread() -> None:
+    """Who submits the call may be a loop, or the control thread."""
+    assert pack_plain_request(job_of(tools.add, "x" * 30_000)[1].to_send(), 1 << 15) is not None
+    assert pack_plain_request(job_of(tools.add, [1.5] * 100_000)[1].to_send(), 1 << 15) is None
+    assert pack_plain_request(job_of(tools.add, b"x" * 40_000)[1].to_send(), 1 << 15) is None
 
 
 def test_a_child_may_be_faster_than_who_sends_it_the_call(fork: ForkStrategy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from toolexec_strategies._remote._culprit import find_culprit, runner_name, type
 from toolexec_strategies._remote._exceptions import flatten, is_plain_interrupt, rebuild
 from toolexec_strategies._remote._logs import wanted_level
 from toolexec_strategies._remote._pickles import (
+    NotPlain,
     PlainPickler,
     PlainUnpickler,
     ReplyPickler,
@@ -64,9 +65,26 @@ def pack_request(parcel: Parcel, strategy: str, carried: Sequence[Value] = ()) -
         return Request(file.getvalue(), frozenset(pickler.modules))
 
 
-def pack_plain_request(parcel: Parcel) -> Request | None:
-    """Pack a call as :func:`pack_request` does, if that runs no code of the user's; None if it would, or fails."""
-    with io.BytesIO() as file:
+class _Small(io.BytesIO):
+    """Takes so many bytes, and no more: what is large is not to be packed to its end first."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > self.most:
+            raise NotPlain
+        return super().write(data)
+
+
+def pack_plain_request(parcel: Parcel, most: int) -> Request | None:
+    """Pack a call as :func:`pack_request` does, if that is no more than ``most`` bytes and runs no code of the user's.
+
+    Returns:
+        None if it is none of these, or fails.
+    """
+    with _Small(most) as file:
         pickler = PlainPickler(file)
         try:
             pickler.dump((*parcel, wanted_level(), (), ()))

@@ -130,8 +130,7 @@ class Flight(Stoppable):
         """Give the child back: it is too late for this call, or the child too old."""
         server, spare = self.server, self.taken[0]
         assert server is not None
-        self.begin_anew()
-        server.give_back(spare)
+        self.let_go(server, spare)
         server.leave(self)
 
     def _board(self, server: ServerProcess) -> bool:
@@ -151,8 +150,7 @@ class Flight(Stoppable):
         self.spare = spare
         if spare is None or job.asked:
             if spare is not None:
-                self.spare = None
-                server.give_back(spare)
+                self.let_go(server, spare)
             job.deliver(job.stopped())
             return False
         if self.is_heard(server):

@@ -50,8 +50,8 @@ class PlainFlight(Flight):
         job, strategy = self.job, self.strategy
         if job.watched or not strategy.carries_nothing:
             return False
-        request = pack_plain_request(job.to_send())
-        if request is None or len(request.payload) > _SMALL:
+        request = pack_plain_request(job.to_send(), _SMALL)
+        if request is None:
             return False
         self.plain = True
         self.request = request
@@ -89,11 +89,13 @@ class PlainFlight(Flight):
             return
         spare, server = self.spare, self.server
         assert server is not None
-        if self.over or not self.claim(SIGNALLED):
+        if self.over:
             return
-        server.kill(spare)  # half of its request may be there
-        if spare.rider is not self or server.listener.deaf:
-            self.hand_over(spare)
+        if self.claim(SIGNALLED):
+            server.kill(spare)  # half of its request may be there
+        elif self.claims[0] is RELEASED:  # it was answered, and its child is another call's
+            return
+        self.hand_over(spare)  # the listener may have heard of the child's end already, while nobody rode it
 
     def embark(self, server: ServerProcess, spare: Spare) -> None:
         self.count(spare)

@@ -38,6 +38,11 @@ class ServerDied(ServerGone):
     """Because the server ended: another one may do."""
 
 
+# How many forks are on order at once, however many calls wait.  Orders and children then fit into the buffers of
+# the control socket many times (Linux takes some 250 messages each way): neither this process, which orders on the
+# thread that takes the children in as well, nor the server ever waits for the other to read.
+_MOST_ORDERED: Final = 32
+
 # What a waiting call is handed: a child, None (look whether you still want one), or a failure.
 Arrival = Spare | ServerGone | None
 Arrivals = queue.SimpleQueue[Arrival]
@@ -147,7 +152,7 @@ class ServerProcess:
             if self.seize(taken):
                 return taken[0]
             self._waiting.append(arrivals)
-            self._order(len(self._waiting) - self._ordered, rehearse=False)
+            self._order_for_waiting()
         self.listener.hurry()
         try:
             arrival = arrivals.get(timeout=timeout)
@@ -286,8 +291,11 @@ class ServerProcess:
             os.close(self._control.detach())
         self.process.returncode = 0  # not this process's child: nothing to wait for, nothing to warn of
 
+    def _order_for_waiting(self) -> None:
+        self._order(len(self._waiting) - self._ordered, rehearse=False)
+
     def _order(self, count: int, *, rehearse: bool) -> None:
-        for _ in range(count):
+        for _ in range(min(count, _MOST_ORDERED - self._ordered)):
             self._ordered += 1
             self._tell(_control.Message(_control.FORK, int(rehearse)))
 
@@ -335,6 +343,7 @@ class ServerProcess:
                 self._held.discard(spare)
             else:
                 self._place(spare)
+            self._order_for_waiting()
         if stale:
             self._close(spare)
 
@@ -351,6 +360,7 @@ class ServerProcess:
             self._ordered -= 1
             if self._waiting:
                 self._waiting.popleft().put(ServerGone(why))
+            self._order_for_waiting()
 
     def _imported(self, epoch: int, *, left_thread: bool) -> None:
         with self._lock:

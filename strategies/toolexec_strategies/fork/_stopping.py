@@ -44,15 +44,24 @@ class Stoppable:
         # so that the ask's frame comes after it.
         self.askable: list[int] = []
         self.unsaid: bytes | None = None  # the words of the ask, while they are not on the wire
-        self.claims: list[str] = []
+        self.claims: list[str] = []  # last: see ``kill``
 
     def claim(self, by: str) -> bool:
         """Claim the child, to signal it or to release it for another call: whichever comes first goes.
 
         So no signal meets a child that was handed on, and none is handed on that was signalled.
         """
-        self.claims.append(by)
-        return self.claims[0] is by
+        return _is_first(self.claims, by)
+
+    def let_go(self, server: ServerProcess, spare: Spare) -> None:
+        """Part with a child that has not been sent anything: for another call, unless it was signalled."""
+        released = self.claim(RELEASED)
+        self.begin_anew()
+        if released:
+            server.give_back(spare)
+        else:
+            server.kill(spare)
+            server.drop(spare)
 
     def was_heard(self) -> None:
         """The ask has reached the call."""
@@ -67,6 +76,7 @@ class Stoppable:
 
     def ask(self) -> None:
         """Have Interrupt raised in the child, once; a call without a child ends its wait."""
+        claims = self.claims  # before the child, as in ``kill``
         spare = self.spare
         if spare is None:
             self.arrivals.put(None)
@@ -75,7 +85,7 @@ class Stoppable:
             self.askable.pop()
         except IndexError:  # asked already; or the request is still under way, and who sends it will ask
             return
-        if not self.claim(SIGNALLED):
+        if not _is_first(claims, SIGNALLED):
             return
         call = self.job.call
         left = call.grace_left()
@@ -110,17 +120,26 @@ class Stoppable:
 
     def stop(self) -> None:
         """SIGTERM to the child's process group."""
-        if self.spare is None:
+        claims, spare = self.claims, self.spare  # in this order, as in ``kill``
+        if spare is None:
             self.arrivals.put(None)
-        elif self.server is not None and self.claim(SIGNALLED):
-            self.server.signal_group(self.spare, signal.SIGTERM)
+        elif self.server is not None and _is_first(claims, SIGNALLED):
+            self.server.signal_group(spare, signal.SIGTERM)
 
     def kill(self) -> bool:
         """SIGKILL to the child's process group; whether the delivery is near."""
+        # The claims first: who begins anew takes the child away before them, so these are never a later
+        # child's.  Should they be an earlier one's, that later child finds the call asked, and does not run it.
+        claims = self.claims
         spare = self.spare
         if spare is None:
             self.arrivals.put(None)
             return self.packed
-        if self.server is not None and self.claim(SIGNALLED):
+        if self.server is not None and _is_first(claims, SIGNALLED):
             self.server.kill(spare)
         return True
+
+
+def _is_first(claims: list[str], by: str) -> bool:
+    claims.append(by)
+    return claims[0] is by
