@@ -11,11 +11,12 @@ from toolexec.lowlevel import Job, Outcome
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import Request, pack_request
 from toolexec_strategies._remote._hear import hear
+from toolexec_strategies.fork._arrival import ServerDied, ServerGone
 from toolexec_strategies.fork._capture import Capture
 from toolexec_strategies.fork._child import WHERE
 from toolexec_strategies.fork._ends import ended, lost, process_of
 from toolexec_strategies.fork._listener import EXIT_S
-from toolexec_strategies.fork._process import ServerDied, ServerGone, ServerProcess
+from toolexec_strategies.fork._process import ServerProcess
 from toolexec_strategies.fork._spare import Exited, Spare
 from toolexec_strategies.fork._stopping import RELEASED, Stoppable
 

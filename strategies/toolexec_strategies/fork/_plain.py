@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from toolexec.lowlevel import Job, Outcome
@@ -174,16 +175,23 @@ class PlainFlight(Flight):
         self.end()
 
     def hand_over(self, spare: Spare) -> None:
-        """Leave the rest to a thread of its own; any thread."""
-        try:
-            self.ears.pop()
-        except IndexError:  # somebody sees to it
+        """Leave the rest to a thread of its own; any thread; more than once does no harm."""
+        ears = self.ears
+        if not ears:  # somebody sees to it
             return
         spare.rider = None
         try:
-            run_in_thread(self.fly)
+            run_in_thread(partial(self._take_over, ears))
         except RuntimeError:  # the program exits, and starts no threads any more
-            self.fly()
+            self._take_over(ears)
+
+    def _take_over(self, ears: list[int]) -> None:
+        # Here and not before: a Ctrl-C on the way would leave nobody to see to the call.
+        try:
+            ears.pop()
+        except IndexError:
+            return
+        self.fly()
 
 
 def _plain_outcome(kind: bytes, payload: memoryview) -> Outcome | None:

@@ -19,6 +19,7 @@ from toolexec.lowlevel import usable_cpus
 from toolexec_strategies._remote._settings import Settings
 from toolexec_strategies._workers import run_in_thread
 from toolexec_strategies.fork import _control
+from toolexec_strategies.fork._arrival import Arrivals, ServerDied, ServerGone
 from toolexec_strategies.fork._limits import Limits
 from toolexec_strategies.fork._listener import Listener
 from toolexec_strategies.fork._spare import Spare
@@ -29,24 +30,10 @@ from toolexec_strategies.fork._streams import Streams
 # children first, which takes milliseconds; a server that is stopped or hangs in an import is killed.
 _END_S: Final = 3.0
 
-
-class ServerGone(Exception):
-    """There is no child to be had; the text says why."""
-
-
-class ServerDied(ServerGone):
-    """Because the server ended: another one may do."""
-
-
 # How many forks are on order at once, however many calls wait.  Orders and children then fit into the buffers of
 # the control socket many times (Linux takes some 250 messages each way): neither this process, which orders on the
 # thread that takes the children in as well, nor the server ever waits for the other to read.
 _MOST_ORDERED: Final = 32
-
-# What a waiting call is handed: a child, None (look whether you still want one), or a failure.
-Arrival = Spare | ServerGone | None
-Arrivals = queue.SimpleQueue[Arrival]
-
 
 _first: Final = deque[Spare].popleft
 

@@ -10,7 +10,8 @@ from typing import Final
 from toolexec.lowlevel import Job
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._workers import run_in_thread
-from toolexec_strategies.fork._process import ServerGone, ServerProcess
+from toolexec_strategies.fork._arrival import Arrivals
+from toolexec_strategies.fork._process import ServerProcess
 from toolexec_strategies.fork._spare import Spare
 
 # A handler runs within microseconds, or when the tool's C code lets it.
@@ -32,7 +33,7 @@ class Stoppable:
         self.job = job
         self.packed = False
         self.server: ServerProcess | None = None
-        self.arrivals: queue.SimpleQueue[Spare | ServerGone | None] = queue.SimpleQueue()
+        self.arrivals: Arrivals = queue.SimpleQueue()
         self.heard: threading.Event | None = None  # the ask has reached the call, or the call is over
         self.over = False
         self.begin_anew()
