@@ -27,7 +27,7 @@ import toolexec as tx
 from contract.harnesses import FORK
 from stand_in import job_of
 from toolexec.lowlevel import Ask, Job, usable_cpus
-from toolexec.testing import Harness
+from toolexec.testing import Harness, assert_no_leftovers
 from toolexec.testing._alone import alone
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_plain_request
@@ -612,6 +612,16 @@ def test_closing_gives_everything_back() -> None:
     until(lambda: len(os.listdir("/proc/self/fd")) <= before)
     with pytest.raises(RuntimeError):
         tx.run(tools.add, {"a": 1}, fork)
+
+
+def test_a_call_that_leaves_after_the_close_leaves_no_thread() -> None:
+    """Its thread comes by when the idle ones were sent home already."""
+    with assert_no_leftovers():
+        with ForkStrategy() as strategy:
+            run(tools.add, strategy, a=1, b=2)
+            server = strategy._current
+        assert server is not None
+        server.leave("the last call")
 
 
 def test_a_killed_host_leaves_nothing(tmp_path: Path) -> None:

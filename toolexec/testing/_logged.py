@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+
+# What the library logs from where nothing may block, it logs on a thread of this name.
+_WARNS = "toolexec-warning"
+
+# How long a warning may take.  A guess, for a machine that is busy with something else; it takes longer only where a
+# handler hangs.
+_WARNED_WITHIN_S = 5.0
 
 
 @contextmanager
@@ -24,5 +32,8 @@ def logged() -> Generator[list[str]]:
     try:
         yield texts
     finally:
+        for thread in threading.enumerate():
+            if thread.name == _WARNS:
+                thread.join(_WARNED_WITHIN_S)
         here.propagate = propagates
         here.removeHandler(keep)

@@ -250,9 +250,13 @@ class ServerProcess:
         if self.usable or self._calls:
             return
         try:
-            run_in_thread(self.end)  # it waits for the listener, which may be this thread
+            run_in_thread(self._end_alone)  # it waits for the listener, which may be this thread
         except RuntimeError:  # the program exits, which ends it as well
             pass
+
+    def _end_alone(self) -> bool:
+        self.end()
+        return False  # perhaps after the idle threads were sent home: this one would stay
 
     def end(self) -> None:
         """End the server and every child of it; blocks for milliseconds."""
