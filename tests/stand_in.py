@@ -20,6 +20,8 @@ class Owner:
     _tracing: object = None
     _steps: object = None
 
+    job: Job
+
     def __init__(self) -> None:
         self._wakers: list[Callable[[], object]] = []
         self.outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
@@ -46,7 +48,7 @@ class Owner:
     def _ctrl_c(self, job: Job, exc: BaseException) -> None: ...
 
     def _ask(self, ask: Ask) -> bool:
-        raise NotImplementedError
+        return self.job.call.ask(ask)
 
     def _done(self) -> bool:
         return not self.outcomes.empty()
@@ -65,6 +67,7 @@ def job_of(body: Any, *args: Any, is_async: bool = False, isolated: bool = False
     owner = Owner()
     call = CallState("c1", "tool", MONOTONIC)
     job = Job(owner, _Sheet(source), args, {}, contextvars.copy_context(), call)
+    owner.job = job
     job.is_async = is_async
     job.entry = None if isolated else source
     return owner, job

@@ -14,7 +14,9 @@ import trio
 import trio.lowlevel
 
 import toolexec as tx
+from stand_in import job_of
 from toolexec._loop_kind import running_loop
+from toolexec_strategies._loops._trio import drive
 
 
 def context(*tools: Any, count: int = 1) -> tx.Context:
@@ -113,6 +115,25 @@ def test_a_scope_around_async_with_reaches_the_tool() -> None:
     assert ["cancelled", "cancelled"] == seen
     assert {"cancelled"} == {status for status, _ in reasons(group)}
     assert "its event loop ended" not in {reason for _, reason in reasons(group)}
+
+
+def test_a_call_that_is_cancelled_from_two_sides_at_once_is_answered() -> None:
+    """Its own scope keeps no Cancelled while one around it is cancelled too."""
+
+    async def cancels_both() -> None:
+        outer.cancel()
+        job.slot.scope.cancel()
+        await trio.sleep_forever()
+
+    owner, job = job_of(cancels_both, is_async=True)
+    outer = trio.CancelScope()
+
+    async def main() -> None:
+        with outer:
+            await drive(job, outside="a scope")
+
+    trio.run(main)
+    assert (owner.outcomes.get_nowait().status, outer.cancelled_caught) == ("cancelled", True)
 
 
 def test_a_bare_group_lives_outside_the_callers_scopes_until_it_is_awaited() -> None:

@@ -65,17 +65,17 @@ async def drive(job: Job, awaiting: Awaiting | None = None, outside: str = ENDED
     body = job.slot = Body()
     outcome: Outcome | None = None
     ended: BaseException | None = None  # by a scope around the call
-    with body.scope:
-        call.cancellable(body.cancel)
-        try:
-            outcome = Outcome("ok", await _unprotected(job, awaiting))
-        except BaseException as exc:
-            if not _is_cancelled(exc):
+    try:
+        with body.scope:
+            call.cancellable(body.cancel)
+            try:
+                outcome = Outcome("ok", await _unprotected(job, awaiting))
+            except BaseException as exc:
+                if _is_cancelled(exc):
+                    raise
                 outcome = job.failed(exc)  # SystemExit too: it must not end the run
-            elif body.scope.cancel_called:
-                raise
-            else:
-                ended = exc
+    except BaseException as exc:  # noqa: BLE001 - a Cancelled that the call's own scope has not kept
+        ended = exc
     call.cancels.clear()
     if ended is not None:
         call.deliver_once()  # trio did
