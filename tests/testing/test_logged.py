@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 import pytest
 
@@ -16,17 +17,17 @@ def test_a_warning_of_a_busy_machine_is_waited_for(
 ) -> None:
     """It is said on a thread of its own, which may come late."""
     waited_for = threading.Event()
-    join = threading.Thread.join
+    sleep = time.sleep
 
-    def join_it(thread: threading.Thread, timeout: float | None = None) -> None:
+    def wait(seconds: float) -> None:
         waited_for.set()
-        join(thread, timeout)
+        sleep(seconds)
 
     def warn() -> None:
         waited_for.wait(20)
         logging.getLogger("toolexec").warning("late")
 
-    monkeypatch.setattr(threading.Thread, "join", join_it)
+    monkeypatch.setattr(time, "sleep", wait)
     with logged() as texts:
         run_beside(warn, "warning")
 

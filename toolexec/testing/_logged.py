@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ _WARNS = "toolexec-warning"
 # How long a warning may take.  A guess, for a machine that is busy with something else; it takes longer only where a
 # handler hangs.
 _WARNED_WITHIN_S = 5.0
+_LOOK_EVERY_S = 0.001
 
 
 @contextmanager
@@ -32,8 +34,8 @@ def logged() -> Generator[list[str]]:
     try:
         yield texts
     finally:
-        for thread in threading.enumerate():
-            if thread.name == _WARNS:
-                thread.join(_WARNED_WITHIN_S)
+        until = time.monotonic() + _WARNED_WITHIN_S
+        while any(thread.name == _WARNS for thread in threading.enumerate()) and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY_S)  # not join: it refuses a thread that is just being started
         here.propagate = propagates
         here.removeHandler(keep)
