@@ -423,3 +423,34 @@ def makes_garbage(note: str) -> None:
         pass
     while True:
         _Busy()
+
+
+class _Complains:
+    def __del__(self) -> None:
+        raise ValueError
+
+
+class _Stalls:
+    """A stderr whose first line takes until the call is asked to stop."""
+
+    def __init__(self, note: str) -> None:
+        self.note = note
+
+    def write(self, _: str) -> None:
+        if self.note:
+            note, self.note = self.note, ""
+            with open(note, "w"):
+                pass
+            while not tx.interrupted():
+                pass
+
+    def flush(self) -> None: ...
+
+
+@tx.tool
+def complains_at_length(note: str) -> None:
+    """Be asked to stop while Python tells of what a ``__del__`` has raised."""
+    sys.stderr = _Stalls(note)
+    _Complains()
+    while True:
+        time.sleep(0.001)

@@ -216,6 +216,16 @@ def test_no_ask_is_lost(fork: ForkStrategy, tmp_path: Path) -> None:
     assert {"ok", "cancelled"} == {outcome.status for outcome in outcomes}
 
 
+def test_an_ask_while_python_tells_of_another_exception_is_not_lost(fork: ForkStrategy, gate: str) -> None:
+    """What is raised in there is dropped, and told to nobody."""
+    owner, job = job_of(tools.complains_at_length, gate, isolated=True)
+    fork.start(job)
+    with open(gate):
+        ask(fork, job, "stop")
+
+        assert owner.outcomes.get(timeout=10).status == "cancelled"
+
+
 def test_an_async_tool_is_cancelled_natively(fork: ForkStrategy, gate: str) -> None:
     owner, job = job_of(tools.wait_async_at, gate, is_async=True, isolated=True)
     fork.start(job)

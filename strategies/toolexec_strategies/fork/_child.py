@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import os
+import queue
 import select
 import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
+from collections.abc import Callable
 from contextvars import Context
 from functools import partial
 from typing import Any, NoReturn
@@ -32,8 +35,9 @@ WHERE = "the forked child"
 NO_WIRE = 74  # EX_IOERR
 
 # How long after an Interrupt was swallowed (raised inside a ``__del__`` or a gc callback, where
-# Python drops it) the next one is tried.  Longer than any such callback should take.
-_AGAIN_S = 0.06
+# Python drops it) the next one is tried.  That may be swallowed as well: a tool may spend nearly all its
+# time in such places.  No measurement behind it.
+_AGAIN_S = 0.005
 
 # How long a child stays after its answer.  The end of a process and its reaping took a caller on two CPUs
 # 0.3 ms of what a call in a ready child takes; it is awake again within less than this.
@@ -75,6 +79,7 @@ class _Child:
         self.early = False  # an ask came before the request was read
         self.posting = False  # is the main thread where no handler may act?
         self.owed = False  # an ask that came meanwhile
+        self.swallowed: queue.SimpleQueue[CallState] | None = None  # an Interrupt was; once there was one
         self._traces: _reuse.Traces | None = None  # what calls leave behind, where several may come
 
     def run(self, server: int, warm: list[tuple[bytes, bytes]] | None) -> None:
@@ -225,8 +230,11 @@ class _Child:
             self.posting = self.owed = False
         if call.cancels:  # the body awaits in a loop of its own: its task is cancelled natively
             call.cancel_once()
-        elif not self.polls and call.asked and _under_entry(frame) and call.deliver_once():
-            raise call.interrupt()
+        elif not self.polls and call.asked and _is_under(entry_frame, frame) and call.deliver_once():
+            if _is_under(_Child._on_unraisable, frame):  # what is raised in there is dropped, and nobody is told
+                self._deliver_again(call)
+            else:
+                raise call.interrupt()
 
     def _words(self, flags: int = 0) -> _wire.AskWords | None:
         """What the host says along with its signal; blocks until it has, but for ``flags``."""
@@ -270,31 +278,42 @@ class _Child:
             return False
 
     def _on_unraisable(self, unraisable: Any) -> None:
-        if isinstance(unraisable.exc_value, Interrupt) and self.call is not None and self.call.asked:
-            # Not here: what is raised in here is dropped as well.
-            again = threading.Timer(_AGAIN_S, self._deliver_again, (self.call,))
-            again.daemon = True
-            self.posting = True
-            try:
-                again.start()
-            finally:
-                self.posting = False
+        call = self.call
+        if isinstance(unraisable.exc_value, Interrupt) and call is not None and call.asked:
+            self._deliver_again(call)
         else:
             sys.__unraisablehook__(unraisable)
 
     def _deliver_again(self, call: CallState) -> None:
-        call.undeliver()
-        os.kill(self.pid, signal.SIGURG)
+        """Have the Interrupt raised anew in a moment: it was raised where it had no effect."""
+        if self.swallowed is None:
+            swallowed: queue.SimpleQueue[CallState] = queue.SimpleQueue()
+            self.swallowed = swallowed
+            self.posting = True  # as in ``_listen``; what comes meanwhile are the host's other signals of this ask
+            try:
+                with self.limits.exempt():
+                    threading.Thread(target=self._raise_again, args=(swallowed,), daemon=True).start()
+            finally:
+                self.posting = self.owed = False
+        self.swallowed.put(call)
+
+    def _raise_again(self, swallowed: queue.SimpleQueue[CallState]) -> None:
+        while True:
+            call = swallowed.get()
+            time.sleep(_AGAIN_S)
+            call.undeliver()
+            os.kill(self.pid, signal.SIGURG)
 
 
-def _under_entry(frame: types.FrameType | None) -> bool:
-    """Whether the frame is the body's, or what the engine called on its behalf.
+def _is_under(function: Callable[..., Any], frame: types.FrameType | None) -> bool:
+    """Whether the frame is the function's, or called on its behalf: for the entry, whether it is the body's.
 
     The frames are asked and no flag, because between setting a flag and entering the body there is
     always room for a signal.
     """
+    code = function.__code__
     while frame is not None:
-        if frame.f_code is entry_frame.__code__:
+        if frame.f_code is code:
             return True
         frame = frame.f_back
     return False
