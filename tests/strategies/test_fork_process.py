@@ -31,7 +31,7 @@ from toolexec.testing import Harness, assert_no_leftovers
 from toolexec.testing._alone import alone
 from toolexec_strategies._remote import _wire
 from toolexec_strategies._remote._carry import pack_plain_request
-from toolexec_strategies.fork import ForkStrategy, _plain, _process, _start, _stopping, _strategy
+from toolexec_strategies.fork import ForkStrategy, _plain, _process, _server, _start, _stopping, _strategy
 from toolexec_strategies.fork._plain import PlainFlight
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
@@ -423,6 +423,14 @@ def test_a_dead_server_loses_its_calls_and_the_next_one_starts_another(fork: For
     assert took < 1.0
     assert run(tools.add, fork, a=1) == 2
     assert server_of(fork) is not server
+
+
+def test_the_end_of_a_child_is_known_that_had_not_made_its_group() -> None:
+    """It was said to have exited with code 0, whatever had killed it."""
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)"], os.environ)
+    os.kill(pid, signal.SIGKILL)
+
+    assert os.WTERMSIG(_server._end_group(pid)) == signal.SIGKILL
 
 
 def test_a_server_that_does_not_answer_is_given_up() -> None:

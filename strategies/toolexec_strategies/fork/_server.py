@@ -215,17 +215,18 @@ def _end_group(pid: int) -> int:
     While the child is an unreaped zombie, its number is nobody else's, and so is its group's.
     """
     _signal_group(pid, signal.SIGKILL)
-    status = 0
+    status: int | None = None
     deadline = time.monotonic() + _GROUP_GONE_S
     while True:
         try:
             # Members of the group whose parent died are this process's children by now, on Linux.
             reaped, one = os.waitpid(-pid, os.WNOHANG)
         except ChildProcessError:
-            return status
+            break
         if reaped == pid:
             status = one
         elif reaped == 0:
             if time.monotonic() > deadline:
-                return status
+                break
             time.sleep(0.0005)
+    return os.waitpid(pid, 0)[1] if status is None else status  # it had not made its group yet
