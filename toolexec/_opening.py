@@ -48,6 +48,7 @@ def _open_window(group: Group, tasks: Sequence[Task], window: int | None) -> Non
         # Only this Group's own window is concerned, and nobody else knows it yet.
         for entry in opening.take():
             start(entry.item)
+        _give_back(group, entries)
         return
     # Limits are shared with other Groups, so the control thread decides; what may start has started
     # before this returns.
@@ -60,7 +61,16 @@ def _open_window(group: Group, tasks: Sequence[Task], window: int | None) -> Non
 
     CONTROL.post(open_window)
     opened.get()
+    _give_back(group, entries)
     _start_deciding(tasks)
+
+
+def _give_back(group: Group, entries: Sequence[Entry[Task]]) -> None:
+    """Give back the places of calls that had settled before: those that were asked to stop from the start may have."""
+    # First the place, and then a look; whoever settles does it the other way round.
+    for entry in entries:
+        if entry.item._return is not None:
+            group._let_go(entry.item, entry)
 
 
 def _is_free(group: Group, tasks: Sequence[Task], window: int | None) -> bool:

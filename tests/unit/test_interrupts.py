@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import toolexec as tx
+from toolexec import _opening
 from toolexec._call_state import Ask
 from toolexec._control import CONTROL
 from toolexec.lowlevel import Job, Outcome
@@ -463,3 +464,25 @@ def test_what_leaves_a_block_with_a_callback_is_the_interrupts_doing_though_the_
 
     assert ("cancelled" if asked else "raised") == ret.status
     assert "stopped half-way" == str(ret.exception.__cause__ if asked and ret.exception else ret.exception)
+
+
+@pytest.mark.parametrize("window", [None, 1])
+def test_a_call_that_settles_before_it_has_its_place_keeps_none(
+    window: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked to stop from the start, it may be answered while its Group still looks for places."""
+    entry_of = _opening._entry
+
+    def late(*args: Any) -> Any:
+        CONTROL.catch_up()
+        return entry_of(*args)
+
+    monkeypatch.setattr(_opening, "_entry", late)
+    limited = tx.tool(name="limited", max_in_flight=1)(lambda: "ran")
+    with tx.strategy("thread") as strategy:
+        ctx = tx.Context([limited], strategy=strategy)
+        ctx.interrupt("too early")
+        calls = [{"id": f"c{n}", "name": "limited"} for n in range(2)]
+        assert ["cancelled", "cancelled"] == [ret.status for ret in ctx.receive(calls).group(window=window).wait(10)]
+
+        assert "ran" == tx.run(limited, {}, strategy, timeout=10).value
