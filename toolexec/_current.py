@@ -150,8 +150,8 @@ class _Listening(AbstractContextManager[None]):
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
         state = self._state
-        if exc is not None and state.asked:  # the tool may have seen that sooner than the callback was told
-            state.told = True
+        if state.asked:  # in its block: the tool, or who cancels it, may have seen that before the callback was told
+            state.tell(self._listener)
         state.listeners.remove(self._listener)
         self._listener.end()
 

@@ -449,11 +449,12 @@ def test_what_leaves_a_block_with_a_callback_is_the_interrupts_doing_though_the_
     asked: bool,
 ) -> None:
     task: tx.Task
+    told: list[str] = []
 
     def stops_by_itself() -> None:
         call = tx.current_call()
         assert call is not None
-        with call.on_interrupt(list):
+        with call.on_interrupt(lambda: told.append("told")):
             if asked:  # as far as the engine gets before it has told anybody
                 assert task._job is not None
                 task._job.call.ask(Ask("enough"))
@@ -464,6 +465,7 @@ def test_what_leaves_a_block_with_a_callback_is_the_interrupts_doing_though_the_
 
     assert ("cancelled" if asked else "raised") == ret.status
     assert "stopped half-way" == str(ret.exception.__cause__ if asked and ret.exception else ret.exception)
+    assert told == (["told"] if asked else [])
 
 
 @pytest.mark.parametrize("window", [None, 1])
