@@ -42,6 +42,8 @@ def ask_all(tasks: Sequence[Task], ask: Ask) -> list[Task]:
     try:
         asked = [task for task in tasks if task._job is not None and task._return is None and _ask(task, ask)]
         for task in asked:
+            _cancel_at_once(task)
+        for task in asked:
             CONTROL.post(partial(climb, task))
     except BaseException:  # a Ctrl-C in between: nobody would ask these again
         for task in tasks:
@@ -59,6 +61,19 @@ def _ask(task: Task, ask: Ask) -> bool:
         # First the flag, and then a look: another job that takes this one's place does it the other way round.
         if task._job is job:
             return new
+
+
+def _cancel_at_once(task: Task) -> None:
+    """Cancel what an async body awaits, from here: by way of the control thread it takes one more wake-up."""
+    job, strategy = task._job, task._strategy
+    if job is None or strategy is None or not job.begun:
+        return
+    call = job.call
+    # Where others are to hear of it, inner calls or callbacks, they come first: see ``climb``.
+    if not call.asked or not call.cancels or call.inner or call.wakers or call.listeners:
+        return
+    if _limit_grace(call, strategy.grace) > 0:
+        call.cancel_once()
 
 
 def interrupt_all(tasks: Sequence[Task], ask: Ask, *, after_running: bool) -> None:
